@@ -1,0 +1,3 @@
+//! The node side: see `leaseless-agent --help`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Layer 4, management side: serves the agent API and drives BMCs. Never imports `agent`.

@@ -1,0 +1,5 @@
+//! Layer 1: OpenStack network data (`network_data.json`) into one normal form, and out of it.
+//!
+//! Pure: text in, values or every error at once out. Not here: whether a NIC exists (`netplan`).
+
+pub mod model;

@@ -1,0 +1,1 @@
+//! Layers 2 and 3: the machine this runs on. Ports here, Linux below.

@@ -1,0 +1,18 @@
+//! Layer 0: the words of this crate. Each type can only be built from input that is right, so
+//! nothing below the border checks again.
+//!
+//! Not here: behaviour, I/O, or anything that belongs to one module alone.
+
+pub mod boot;
+pub mod hardware;
+mod ifname;
+mod mac;
+pub mod reason;
+pub mod report;
+mod secret;
+mod vlan;
+
+pub use ifname::{IfName, IfNameError};
+pub use mac::{Mac, MacError};
+pub use secret::Secret;
+pub use vlan::{VlanId, VlanIdError};
