@@ -77,6 +77,11 @@ pub trait BootControl: Send + Sync {
     /// Boots from `device` once; `BootDevice::None` clears an override.
     fn boot_once(&self, device: BootDevice)
     -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Puts an override back that [`Self::boot_override`] gave earlier, persistent ones included.
+    fn restore_boot(
+        &self,
+        before: BootOverride,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
 /// What stands in the boot override.
