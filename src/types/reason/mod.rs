@@ -3,6 +3,9 @@
 //!
 //! The numbers are a contract with people and with older media: never reuse one.
 
+mod arguments;
+pub mod sel;
+
 use std::fmt;
 use std::net::IpAddr;
 
@@ -110,6 +113,29 @@ impl Failure {
             Self::KernelRefused { .. } => 14,
         }
     }
+}
+
+/// What reason number `code` is about, in a few words without its arguments; `None` for a number
+/// that this version does not know.
+#[must_use]
+pub const fn title(code: u8) -> Option<&'static str> {
+    Some(match code {
+        1 => "no carrier",
+        2 => "no NIC has a MAC that the network data names",
+        3 => "an address is in use",
+        4 => "the gateway is silent",
+        5 => "the controller can't be reached",
+        6 => "the controller's certificate does not verify",
+        7 => "clock of the host is wrong",
+        8 => "boot image is truncated",
+        9 => "no boot configuration on any medium",
+        10 => "network data can't be used",
+        11 => "network data asks for DHCP, which is not allowed",
+        12 => "no LACP partner",
+        13 => "the controller refused this boot",
+        14 => "kernel refused a network operation",
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Failure {
