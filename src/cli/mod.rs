@@ -1,20 +1,37 @@
 //! Layer 5: the `leaseless` command, one file per noun. Data goes to stdout, everything else to
 //! stderr.
 
+mod completions;
+mod man;
+
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 /// Bare metal provisioned without DHCP, TFTP or PXE.
 #[derive(Debug, Parser)]
 #[command(name = "leaseless", version, about, max_term_width = 100)]
 pub struct Cli {
+    /// What to log on stderr: error, warn, info, debug, trace, or a filter such as leaseless::bmc=debug
+    #[arg(
+        long,
+        global = true,
+        env = "LEASELESS_LOG",
+        value_name = "FILTER",
+        default_value = "warn"
+    )]
+    log: String,
+
     #[command(subcommand)]
     noun: Noun,
 }
 
 #[derive(Debug, Subcommand)]
-enum Noun {}
+enum Noun {
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
 
 /// How a command ended, beside success.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +69,19 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), CliError> {
-    match cli.noun {}
+    log_to_stderr(&cli.log)?;
+    match cli.noun {
+        Noun::Completions(args) => completions::run(&args),
+        Noun::Man(args) => man::run(&args),
+    }
+}
+
+fn log_to_stderr(filter: &str) -> Result<(), CliError> {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .context("--log is no filter: write a level such as info, or module=level")
+        .map_err(CliError::Usage)?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
 }
 
 /// Prints an error with its causes, each once, one line.
