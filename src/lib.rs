@@ -14,6 +14,7 @@
 pub mod agent;
 pub mod bmc;
 pub mod image;
+pub mod ipam;
 pub mod netdata;
 pub mod netplan;
 pub mod sys;
