@@ -2,6 +2,7 @@
 //! stderr.
 
 mod completions;
+mod ipam;
 mod man;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Noun {
     Completions(completions::CompletionsArgs),
+    Ipam(ipam::IpamArgs),
     Man(man::ManArgs),
 }
 
@@ -71,6 +73,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), CliError> {
     log_to_stderr(&cli.log)?;
     match cli.noun {
+        Noun::Ipam(args) => ipam::run(&args),
         Noun::Completions(args) => completions::run(&args),
         Noun::Man(args) => man::run(&args),
     }

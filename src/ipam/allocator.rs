@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 use super::free::Intervals;
-use super::pool::{Pool, Strategy, from_number, to_number};
+use super::pool::{Pool, Range, Strategy, from_number, to_number};
 
 /// A claim object of either API, told apart from an equal-named one of the other and from an
 /// earlier one of the same name.
@@ -113,9 +115,7 @@ impl Allocator {
             .collect();
         let kept: BTreeSet<IpAddr> = pool.pre_allocations.values().copied().collect();
         for (range, free) in pool.ranges.iter().zip(&mut fresh) {
-            for net in
-                pool.reserved.iter().filter(|net| net.addr().is_ipv4() == range.first.is_ipv4())
-            {
+            for net in same_family(&pool, range) {
                 free.remove_all(to_number(net.network()), to_number(net.broadcast()));
             }
         }
@@ -206,6 +206,16 @@ impl Allocator {
         &self.pool
     }
 
+    /// How many of these numbers of a range are kept from everybody.
+    pub(super) fn reserved_within(&self, range: &Range, first: u128, last: u128) -> u128 {
+        let mut open = Intervals::full(first, last);
+        let all = open.len();
+        for net in same_family(&self.pool, range) {
+            open.remove_all(to_number(net.network()), to_number(net.broadcast()));
+        }
+        all - open.len()
+    }
+
     fn choose(&self, claim: &Claim<'_>, pick: u64) -> Result<IpAddr, Refusal> {
         if let Some(&kept) = self.pool.pre_allocations.get(&claim.owner.name) {
             return self.exactly(kept, claim.owner);
@@ -277,6 +287,11 @@ impl Allocator {
             dns_servers: range.map(|range| range.dns_servers.clone()).unwrap_or_default(),
         }
     }
+}
+
+fn same_family<'a>(pool: &'a Pool, range: &Range) -> impl Iterator<Item = &'a IpNet> {
+    let v4 = range.first.is_ipv4();
+    pool.reserved.iter().filter(move |net| net.addr().is_ipv4() == v4)
 }
 
 /// Takes an address out of the fresh ones; false where it was not among them.

@@ -5,6 +5,7 @@
 //! and conditions of an API.
 
 mod allocator;
+pub mod draw;
 mod free;
 mod pool;
 
