@@ -3,3 +3,8 @@
 //! Pure: text in, values or every error at once out. Not here: whether a NIC exists (`netplan`).
 
 pub mod model;
+mod parse;
+mod problem;
+
+pub use parse::{MAX_BYTES, Parsed, parse};
+pub use problem::{Problem, Severity};

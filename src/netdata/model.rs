@@ -135,7 +135,7 @@ pub struct BondOptions {
 /// Layer 3 configuration of one link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// The producer's id; need not be unique.
+    /// The producer's id; a number is added where it was repeated, so it is unique here.
     pub id: String,
     /// The id of the network behind it; equal to `id` where the producer gave none.
     pub network_id: String,
