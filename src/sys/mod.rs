@@ -1,3 +1,9 @@
 //! Layers 2 and 3: the machine this runs on. Ports here, Linux below.
 
+pub mod boot_device;
+pub mod console;
+pub mod kmod;
 pub mod local_bmc;
+pub mod machine;
+pub mod mount;
+pub mod uevent;

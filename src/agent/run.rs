@@ -1,0 +1,297 @@
+//! `leaseless-agent run`: the way of one boot, from a configuration to a report, again and again
+//! until it worked, then whatever the controller says.
+//!
+//! Parts that fail do not stop the others: what can be reported is, with the rest as its problems.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::announce::Announcer;
+use super::clock;
+use super::coldplug::Coldplug;
+use super::config::{self, ConfigError, Configuration};
+use super::controller_client::ControllerClient;
+use super::kernel_line::KernelLine;
+use super::network::{self, Assigned, Options, Outcome};
+use super::telemetry::chain;
+use crate::netdata;
+use crate::sys::console::Consoles;
+use crate::sys::{machine, mount};
+use crate::types::boot::SENTINEL_PATH;
+use crate::types::hardware::{Cpu, HardwareDetails, Nic};
+use crate::types::reason::Failure;
+use crate::types::report::{Instruction, Report};
+
+/// Root of the ramdisk.
+const ROOT: &str = "/";
+/// A driver with many disks behind it takes its time; the network need not wait for that one.
+const DRIVERS: Duration = Duration::from_secs(20);
+/// Disks and USB devices come for a while after their drivers.
+const QUIET: Duration = Duration::from_secs(1);
+const SETTLED: Duration = Duration::from_secs(15);
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Calls to a controller that was reached before, until the network is looked at again.
+const TRIES: u32 = 6;
+
+/// The agent could not even start.
+#[derive(Debug, thiserror::Error)]
+#[error("the kernel's boot id can't be read")]
+pub struct StartError(#[source] std::io::Error);
+
+/// Whose machine this is.
+#[derive(Debug)]
+enum Place {
+    /// Ours alone: the ramdisk.
+    Ramdisk { line: KernelLine, coldplug: Option<Coldplug> },
+    /// An installed system, with its configuration in a directory.
+    Service(PathBuf),
+}
+
+/// The agent of one boot.
+#[derive(Debug)]
+pub struct Agent {
+    place: Place,
+    announcer: Announcer,
+    boot_id: String,
+}
+
+impl Agent {
+    /// For a machine that is ours alone: drivers begin to load at once.
+    ///
+    /// # Errors
+    /// When `/proc` can't be read.
+    pub fn on_own_machine(consoles: Arc<Consoles>) -> Result<Self, StartError> {
+        let line = std::fs::read_to_string("/proc/cmdline").map_err(StartError)?;
+        let line = KernelLine::parse(&line);
+        let coldplug = Coldplug::start(line.clone())
+            .inspect_err(|error| tracing::error!(%error, "no driver will be loaded"))
+            .ok();
+        Ok(Self {
+            place: Place::Ramdisk { line, coldplug },
+            announcer: Announcer::on(consoles),
+            boot_id: machine::boot_id().map_err(StartError)?,
+        })
+    }
+
+    /// For a service with its configuration in `directory`.
+    ///
+    /// # Errors
+    /// When `/proc` can't be read.
+    pub fn as_service(directory: PathBuf) -> Result<Self, StartError> {
+        Ok(Self {
+            place: Place::Service(directory),
+            announcer: Announcer::in_log(),
+            boot_id: machine::boot_id().map_err(StartError)?,
+        })
+    }
+
+    /// Calls home until the controller gives an instruction other than to wait. Never gives up:
+    /// each attempt reads the medium and plans the network anew, with growing pauses between.
+    pub async fn run(mut self) -> Instruction {
+        self.wait_for_drivers().await;
+        for attempt in 1u32.. {
+            let failures = match self.call_home().await {
+                Ok(instruction) => return instruction,
+                Err(failures) => failures,
+            };
+            self.announcer.announce(&failures).await;
+            let pause = pause_after(attempt);
+            tracing::info!("attempt {attempt} failed: trying again in {} s", pause.as_secs());
+            tokio::time::sleep(pause).await;
+        }
+        Instruction::Wait
+    }
+
+    async fn wait_for_drivers(&self) {
+        let Place::Ramdisk { coldplug, .. } = &self.place else { return };
+        if let Some(coldplug) = coldplug {
+            coldplug.first_pass(DRIVERS).await;
+        }
+        if let Err(error) = mount::mount_efivarfs() {
+            tracing::warn!("{}", chain(&error));
+        }
+    }
+
+    /// One attempt, whole.
+    async fn call_home(&mut self) -> Result<Instruction, Vec<Failure>> {
+        let mut problems: Vec<Failure> = self.truncation().into_iter().collect();
+        let found = match self.configuration().await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::error!("{}", chain(&error));
+                problems.push(Failure::NoConfiguration);
+                return Err(problems);
+            }
+        };
+        tracing::info!("configuration is from the {}", found.source);
+        self.announcer.belong_to(&found.boot.token);
+        problems.extend(clock::check(machine::clock(), found.boot.issued_at));
+        let network = self.bring_up(&found).await?;
+        problems.extend(network.failures.iter().cloned());
+        let mut client = match ControllerClient::new(&found.boot, self.boot_id.clone()) {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::error!("{}", chain(&error));
+                problems.push(Failure::NoConfiguration);
+                return Err(problems);
+            }
+        };
+        let controller = match client.open_session().await {
+            Ok(controller) => controller,
+            Err(failures) => {
+                problems.extend(failures);
+                return Err(problems);
+            }
+        };
+        tracing::info!("controller {controller} is reached");
+        self.announcer.announce(&problems).await;
+        tell(&client, &addresses(&network)).await;
+        let report = Report { hardware: self.hardware(&network).await, problems };
+        self.report(&mut client, &report).await.map_err(|failure| vec![failure])
+    }
+
+    async fn configuration(&self) -> Result<Configuration, ConfigError> {
+        match &self.place {
+            Place::Ramdisk { line, .. } => config::find(Path::new(ROOT), line).await,
+            Place::Service(directory) => config::from_directory(directory),
+        }
+    }
+
+    /// LL-08, where the archive broke off before its last file.
+    fn truncation(&self) -> Option<Failure> {
+        match self.place {
+            Place::Ramdisk { .. } if !Path::new(ROOT).join(SENTINEL_PATH).exists() => {
+                Some(Failure::ImageTruncated { memory_mib: machine::memory_mib() })
+            }
+            Place::Ramdisk { .. } | Place::Service(_) => None,
+        }
+    }
+
+    async fn bring_up(&self, found: &Configuration) -> Result<Outcome, Vec<Failure>> {
+        let Some(text) = &found.network_data else {
+            tracing::warn!("no network data in the {}: the network stays as it is", found.source);
+            return Ok(Outcome::default());
+        };
+        let parsed = netdata::parse(text);
+        for problem in &parsed.problems {
+            tracing::warn!("network data: {problem}");
+        }
+        let Some(data) = parsed.data else { return Err(vec![Failure::NetworkDataInvalid]) };
+        let options = Options {
+            allow_dhcp: found.boot.allow_dhcp,
+            own_machine: matches!(self.place, Place::Ramdisk { .. }),
+            ..Options::default()
+        };
+        Ok(network::bring_up(&data, &options, &mut |step| tracing::info!("{step}")).await)
+    }
+
+    /// What is known of the hardware: the architecture, and the NICs that have addresses.
+    async fn hardware(&self, network: &Outcome) -> HardwareDetails {
+        if let Place::Ramdisk { coldplug: Some(coldplug), .. } = &self.place {
+            coldplug.settled(QUIET, SETTLED).await;
+        }
+        HardwareDetails {
+            cpu: Cpu { arch: std::env::consts::ARCH.to_owned(), ..Cpu::default() },
+            nics: network.addresses.iter().map(nic).collect(),
+            ..HardwareDetails::default()
+        }
+    }
+
+    /// Reports, and waits for an instruction.
+    async fn report(
+        &self,
+        client: &mut ControllerClient,
+        report: &Report,
+    ) -> Result<Instruction, Failure> {
+        let mut instruction = deliver(client, report).await?;
+        tracing::info!("reported: waiting for instructions");
+        let mut failed = 0;
+        while instruction == Instruction::Wait {
+            match client.next().await {
+                Ok(next) => (instruction, failed) = (next, 0),
+                Err(failure) if failed == TRIES => return Err(failure),
+                Err(_) => {
+                    failed += 1;
+                    tokio::time::sleep(pause_after(failed)).await;
+                    reopen(client).await;
+                }
+            }
+        }
+        Ok(instruction)
+    }
+}
+
+/// Hands the report in. A controller that was restarted knows neither session nor report.
+async fn deliver(client: &mut ControllerClient, report: &Report) -> Result<Instruction, Failure> {
+    let mut attempt = 1;
+    loop {
+        match client.report(report).await {
+            Err(_) if attempt < TRIES => {}
+            last => return last,
+        }
+        tokio::time::sleep(pause_after(attempt)).await;
+        attempt += 1;
+        reopen(client).await;
+    }
+}
+
+/// Trades again; the same boot gets its session again. What failed shows in the next call.
+async fn reopen(client: &mut ControllerClient) {
+    if let Err(failures) = client.open_session().await {
+        for failure in failures {
+            tracing::warn!("{failure}");
+        }
+    }
+}
+
+/// Progress is for whoever watches: nothing depends on it.
+async fn tell(client: &ControllerClient, message: &str) {
+    tracing::info!("{message}");
+    client.progress(message).await.ok();
+}
+
+fn addresses(network: &Outcome) -> String {
+    if network.addresses.is_empty() {
+        return "controller is reached".to_owned();
+    }
+    let list: Vec<String> = network
+        .addresses
+        .iter()
+        .map(|assigned| format!("{} {}", assigned.link, assigned.address))
+        .collect();
+    format!("network is up: {}", list.join(", "))
+}
+
+fn nic(assigned: &Assigned) -> Nic {
+    Nic {
+        name: assigned.link.to_string(),
+        model: String::new(),
+        mac: assigned.mac,
+        ip: assigned.address.addr().to_string(),
+        speed_gbps: 0,
+        vlans: Vec::new(),
+        vlan_id: None,
+        pxe: false,
+        lldp: None,
+        pci_address: String::new(),
+    }
+}
+
+/// 5, 10, 20, 40, 60, 60, … seconds.
+fn pause_after(attempt: u32) -> Duration {
+    let doubled = 1u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_minute_and_stay_there() {
+        let pauses = [1, 2, 3, 4, 5, 6, 33, u32::MAX].map(|n| pause_after(n).as_secs());
+        assert_eq!(pauses, [5, 10, 20, 40, 60, 60, 60, 60]);
+    }
+}
