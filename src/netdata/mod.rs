@@ -5,6 +5,7 @@
 pub mod model;
 mod parse;
 mod problem;
+pub mod render;
 
 pub use parse::{MAX_BYTES, Parsed, parse};
 pub use problem::{Problem, Severity};

@@ -1,0 +1,10 @@
+//! The normal form out again: OpenStack network data, systemd-networkd files, nmstate.
+//!
+//! Pure and total: what parses can be rendered. What a consumer does with it is said by
+//! `check_for`.
+
+mod bond;
+mod derived;
+mod openstack;
+
+pub use openstack::openstack;
