@@ -2,6 +2,7 @@
 //! document, a tape of zeros the smallest one, so proptest shrinks towards simple documents.
 
 use std::collections::HashSet;
+#![allow(clippy::unwrap_used, reason = "constants that are right")]
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
