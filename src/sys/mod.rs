@@ -1,9 +1,14 @@
 //! Layers 2 and 3: the machine this runs on. Ports here, Linux below.
 
+pub mod arp;
 pub mod boot_device;
 pub mod console;
 pub mod kmod;
 pub mod local_bmc;
 pub mod machine;
 pub mod mount;
+pub mod netlink;
+pub mod packet;
+pub mod resolv;
+pub mod sysctl;
 pub mod uevent;

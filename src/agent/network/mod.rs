@@ -1,14 +1,18 @@
 //! Brings the network of one host up and keeps it up: the driver around `netplan` (what to do) and
 //! `sys::netlink` (doing it). The only place of the network half that knows time.
 
+mod driver;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
 use crate::netdata::model::NetworkData;
+use crate::sys::netlink::NetlinkError;
 use crate::types::reason::Failure;
 use crate::types::{IfName, Mac};
+use driver::Driver;
 
 /// What may be waited for, and what may be touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,8 +78,12 @@ pub async fn bring_up(
     options: &Options,
     progress: &mut (dyn FnMut(&str) + Send),
 ) -> Outcome {
-    // ENOSYS: the driver is not there yet.
-    let _ = (data, options);
-    progress("this build has no network driver");
-    Outcome { failures: vec![Failure::KernelRefused { errno: 38 }], ..Outcome::default() }
+    let outcome = match Driver::open(data, options, progress) {
+        Ok(driver) => driver.run().await.map_err(|error| error.errno()),
+        Err(source) => Err(NetlinkError::Read { what: "anything", source }.errno()),
+    };
+    outcome.unwrap_or_else(|errno| Outcome {
+        failures: vec![Failure::KernelRefused { errno }],
+        ..Outcome::default()
+    })
 }
