@@ -6,6 +6,8 @@ pub mod model;
 mod parse;
 mod problem;
 pub mod render;
+mod target;
 
 pub use parse::{MAX_BYTES, Parsed, parse};
 pub use problem::{Problem, Severity};
+pub use target::{Target, check_for};

@@ -53,6 +53,11 @@ pub fn parse(text: &str) -> Parsed {
     Parsed { data, problems: problems.into_vec() }
 }
 
+/// The document as a tree, for checks of what is written rather than what is meant.
+pub(crate) fn tree(text: &str) -> Option<Node> {
+    secret::find(text, &mut Problems::default()).ok()
+}
+
 fn read(document: &Node, problems: &mut Problems) -> Result<NetworkData, Reported> {
     let document = Object::new(document, "$", problems)?;
     recognise(&document, problems)?;

@@ -1,7 +1,7 @@
 //! The normal form out again: OpenStack network data, systemd-networkd files, nmstate.
 //!
 //! Pure and total: what parses can be rendered. What a consumer does with it is said by
-//! `check_for`.
+//! [`check_for`](crate::netdata::check_for).
 
 mod bond;
 mod derived;
