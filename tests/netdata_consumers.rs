@@ -3,6 +3,8 @@
 //!
 //! `tests/consumers/setup.sh DIR` brings them; `LEASELESS_CONSUMERS=DIR` tells where they are.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod netdata_generator;
 
 use std::collections::{BTreeMap, BTreeSet};
