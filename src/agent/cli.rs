@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::cli_network::{self, ApplyArgs, PlanArgs};
 use super::run::Agent;
 use super::telemetry::{self, Sink};
 use crate::sys::console::Consoles;
@@ -27,6 +28,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(RunArgs),
+    Plan(PlanArgs),
+    Apply(ApplyArgs),
 }
 
 /// Set up the network, report to the controller, and do what it says.
@@ -75,6 +78,14 @@ fn start(verb: Verb) -> anyhow::Result<ExitCode> {
             runtime.block_on(serve(directory))
         }
         Verb::Run(RunArgs { config: None, .. }) => own_machine(&runtime),
+        Verb::Plan(args) => {
+            telemetry::init(Sink::of_this_process());
+            runtime.block_on(cli_network::plan(&args))
+        }
+        Verb::Apply(args) => {
+            telemetry::init(Sink::of_this_process());
+            runtime.block_on(cli_network::apply(&args))
+        }
     }
 }
 

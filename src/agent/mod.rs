@@ -3,6 +3,7 @@
 
 pub mod announce;
 pub mod cli;
+mod cli_network;
 pub mod clock;
 pub mod coldplug;
 pub mod config;

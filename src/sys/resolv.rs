@@ -9,9 +9,12 @@ use crate::netdata::model::Dns;
 /// The resolver of the C library reads no more (`MAXNS` in `resolv.h`).
 const MAX_SERVERS: usize = 3;
 
-/// The file for these servers, both families, first three.
+/// The file for these servers, both families, first three; `None` where there is nothing to say.
 #[must_use]
-pub fn render(dns: &Dns) -> String {
+pub fn render(dns: &Dns) -> Option<String> {
+    if dns.servers.is_empty() && dns.search.is_empty() {
+        return None;
+    }
     let mut text = String::from("# written by leaseless-agent from network data\n");
     if !dns.search.is_empty() {
         text += &format!("search {}\n", dns.search.join(" "));
@@ -19,7 +22,7 @@ pub fn render(dns: &Dns) -> String {
     for server in dns.servers.iter().take(MAX_SERVERS) {
         text += &format!("nameserver {server}\n");
     }
-    text
+    Some(text)
 }
 
 /// Writes the file by way of a temporary one; answers whether it changed. A symbolic link is
@@ -66,10 +69,15 @@ mod tests {
     #[test]
     fn the_first_three_servers_of_both_families_are_written() {
         assert_eq!(
-            render(&dns()),
+            render(&dns()).unwrap(),
             "# written by leaseless-agent from network data\nsearch example.org example.net\n\
              nameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver 192.0.2.2\n"
         );
+    }
+
+    #[test]
+    fn without_servers_and_domains_there_is_no_file() {
+        assert_eq!(render(&Dns::default()), None);
     }
 
     #[test]

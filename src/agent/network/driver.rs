@@ -282,11 +282,8 @@ impl<'a> Driver<'a> {
 
     fn write_dns(&mut self, desired: &Desired) {
         let Some(path) = &self.options.resolv_conf else { return };
-        if desired.dns.servers.is_empty() && desired.dns.search.is_empty() {
-            return;
-        }
-        let path = path.clone();
-        match resolv::write(&path, &resolv::render(&desired.dns)) {
+        let Some(text) = resolv::render(&desired.dns) else { return };
+        match resolv::write(path, &text) {
             Ok(true) => {
                 self.changed += 1;
                 (self.progress)(&format!("wrote {}", path.display()));
