@@ -30,6 +30,7 @@ const MAX_BODY: usize = 8 << 20;
 const MAX_CONNECTIONS: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(20);
 const HEADERS: Duration = Duration::from_secs(30);
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// Longest time that `GET /v1/next` stays open.
 const LONG_POLL: Duration = Duration::from_secs(25);
 
@@ -177,9 +178,9 @@ async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, router: Router) {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors, mostly: the next connection may succeed.
+                // Out of descriptors, mostly: some will be free again soon.
                 tracing::warn!(%error, "accepting a connection failed");
-                tokio::task::yield_now().await;
+                tokio::time::sleep(ACCEPT_AGAIN).await;
                 continue;
             }
         };
