@@ -4,6 +4,7 @@
 mod completions;
 mod ipam;
 mod man;
+mod netdata;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ enum Noun {
     Completions(completions::CompletionsArgs),
     Ipam(ipam::IpamArgs),
     Man(man::ManArgs),
+    Netdata(netdata::NetdataArgs),
 }
 
 /// How a command ended, beside success.
@@ -76,6 +78,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Noun::Ipam(args) => ipam::run(&args),
         Noun::Completions(args) => completions::run(&args),
         Noun::Man(args) => man::run(&args),
+        Noun::Netdata(args) => netdata::run(&args),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod model;
 mod parse;
 mod problem;
 pub mod render;
+pub mod show;
 mod target;
 
 pub use parse::{MAX_BYTES, Parsed, parse};

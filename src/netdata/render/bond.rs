@@ -1,12 +1,14 @@
 //! A bond's options as named values, in the kernel's names; each format spells them its own way.
 
+use std::fmt;
+
 use crate::netdata::model::{Bond, BondOptions};
 use crate::netdata::parse::bond_words;
 use crate::types::Mac;
 
 /// Value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OptionValue {
+pub(crate) enum OptionValue {
     Number(u32),
     Flag(bool),
     Word(&'static str),
@@ -14,8 +16,21 @@ pub(super) enum OptionValue {
     Address(Mac),
 }
 
+impl fmt::Display for OptionValue {
+    /// As the kernel's sysfs has it, lists with commas.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{}", u8::from(*flag)),
+            Self::Word(word) => f.write_str(word),
+            Self::List(items) => f.write_str(&items.join(",")),
+            Self::Address(mac) => write!(f, "{mac}"),
+        }
+    }
+}
+
 /// Every option that is set but the primary, by its kernel name, in the order of the model.
-pub(super) fn options(bond: &Bond) -> Vec<(&'static str, OptionValue)> {
+pub(crate) fn options(bond: &Bond) -> Vec<(&'static str, OptionValue)> {
     let o = &bond.options;
     let numbers = numbers(o).into_iter().filter_map(|(name, value)| {
         let value = value?;

@@ -1,6 +1,6 @@
 //! Values that consumers insist on and the normal form leaves open.
 
-use crate::netdata::model::{Link, LinkKind, LinkRef, NetworkData};
+use crate::netdata::model::{Dns, Link, LinkKind, LinkRef, NetworkData};
 use crate::types::Mac;
 
 /// What Linux gives an Ethernet device.
@@ -45,4 +45,34 @@ fn stands_on(link: &Link, below: LinkRef) -> bool {
         LinkKind::Bond(bond) => bond.members.contains(&below),
         LinkKind::Vlan { parent, .. } => *parent == below,
     }
+}
+
+/// The MTU to set: the link's own, raised to what the VLANs on it need, and a bond's for its
+/// members. `None` leaves it alone.
+pub(super) fn raised_mtu(data: &NetworkData, index: usize) -> Option<u32> {
+    let own = data.links.get(index)?.mtu;
+    let above = data.links.iter().filter(|other| stands_on(other, LinkRef(index)));
+    let above = above.filter_map(|other| other.mtu).max();
+    match &data.links[index].kind {
+        LinkKind::Vlan { .. } => own,
+        LinkKind::Ethernet { .. } | LinkKind::Bond(_) => own.max(above),
+    }
+}
+
+/// Several sets of servers and domains as one, in order, each once.
+pub(super) fn union<'a>(parts: impl IntoIterator<Item = &'a Dns>) -> Dns {
+    let mut all = Dns::default();
+    for dns in parts {
+        for server in &dns.servers {
+            if !all.servers.contains(server) {
+                all.servers.push(*server);
+            }
+        }
+        for domain in &dns.search {
+            if !all.search.contains(domain) {
+                all.search.push(domain.clone());
+            }
+        }
+    }
+    all
 }

@@ -5,6 +5,12 @@
 
 mod bond;
 mod derived;
+mod names;
+mod networkd;
+mod nmstate;
 mod openstack;
 
+pub(crate) use bond::options as bond_options;
+pub use networkd::networkd;
+pub use nmstate::nmstate;
 pub use openstack::openstack;

@@ -156,14 +156,9 @@ fn services<'a>(servers: impl IntoIterator<Item = &'a IpAddr>) -> Vec<Value> {
 
 /// The document's own servers, then those of networks. Search domains ride on the first.
 fn document_services(data: &NetworkData) -> Vec<Value> {
-    let mut servers: Vec<IpAddr> = Vec::new();
-    let of_networks = data.networks.iter().flat_map(|network| &network.dns.servers);
-    for server in data.dns.servers.iter().chain(of_networks) {
-        if !servers.contains(server) {
-            servers.push(*server);
-        }
-    }
-    let mut services = services(&servers);
+    let of_networks = data.networks.iter().map(|network| &network.dns);
+    let mut services =
+        services(&derived::union([&data.dns].into_iter().chain(of_networks)).servers);
     let Dns { search, .. } = &data.dns;
     if let (Some(first), false) = (services.first_mut(), search.is_empty()) {
         first["search"] = search.clone().into();
