@@ -2,6 +2,9 @@
 //!
 //! Not here: when to do what (the drivers decide), or how a vendor differs (`redfish/quirks.rs`).
 
+#[cfg(feature = "management")]
+pub mod ipmi;
+
 use std::future::Future;
 
 /// What a retry loop or a state machine may read off an error. Message text is for people.

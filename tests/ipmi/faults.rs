@@ -1,0 +1,74 @@
+//! Datagrams that get lost, come twice or come changed, and BMCs that restart or dawdle.
+
+use std::time::Duration;
+
+use leaseless::bmc::ipmi::{Ipmi, IpmiError, Patience};
+use leaseless::bmc::{EventLog, Power, PowerControl};
+
+use super::responder::{Behaviour, Responder};
+use super::{IMPATIENCE, PATIENCE, admin, connect};
+
+#[tokio::test]
+async fn lost_and_doubled_datagrams_do_no_harm() {
+    for (loses_requests, loses_answers, answers_twice) in
+        [(true, false, false), (false, true, false), (true, true, true), (false, false, true)]
+    {
+        let bmc = Responder::start(Behaviour {
+            loses_requests,
+            loses_answers,
+            answers_twice,
+            ..Behaviour::default()
+        });
+        bmc.state().log = vec![[0x11; 16], [0x22; 16]];
+        let patience = Patience { retransmit: Duration::from_millis(10), ..PATIENCE };
+        let ipmi = Ipmi::connect_with("127.0.0.1", bmc.port(), admin(), patience).await.unwrap();
+        ipmi.power_on().await.unwrap();
+        assert_eq!(ipmi.power().await.unwrap(), Power::On);
+        ipmi.power_cycle().await.unwrap();
+        assert_eq!(bmc.state().chassis_controls, [1, 2], "each command was carried out once");
+        assert_eq!(ipmi.entries().await.unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_bmc_that_made_two_challenges_is_asked_afresh() {
+    let bmc = Responder::start(Behaviour { late_challenge: true, ..Behaviour::default() });
+    let ipmi = connect(&bmc, admin()).await.unwrap();
+    assert_eq!(ipmi.power().await.unwrap(), Power::Off);
+}
+
+#[tokio::test]
+async fn an_answer_with_a_wrong_code_is_no_answer() {
+    let bmc = Responder::start(Behaviour { spoils_codes: true, ..Behaviour::default() });
+    let error = Ipmi::connect_with("127.0.0.1", bmc.port(), admin(), IMPATIENCE).await.unwrap_err();
+    assert!(matches!(error, IpmiError::SessionLost(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_session_that_the_bmc_forgot_is_opened_again() {
+    let bmc = Responder::start(Behaviour::default());
+    let ipmi = Ipmi::connect_with("127.0.0.1", bmc.port(), admin(), IMPATIENCE).await.unwrap();
+    bmc.forget_session();
+    ipmi.power_on().await.unwrap();
+    assert_eq!(bmc.state().opened, 2);
+    bmc.forget_session();
+    let error = ipmi.power_cycle().await.unwrap_err();
+    assert!(matches!(error, IpmiError::SessionLost(_)), "a cycle is never sent twice: {error}");
+}
+
+#[tokio::test]
+async fn a_log_is_read_in_pieces_where_the_bmc_wants_it_so() {
+    let bmc = Responder::start(Behaviour { log_in_pieces: true, busy: 2, ..Behaviour::default() });
+    let record = std::array::from_fn(|place| u8::try_from(place).unwrap());
+    bmc.state().log = vec![record; 3];
+    let ipmi = connect(&bmc, admin()).await.unwrap();
+    let entries = ipmi.entries().await.unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.raw).collect::<Vec<_>>(), [Some(record); 3]);
+}
+
+#[tokio::test]
+async fn an_empty_log_has_no_entries() {
+    let bmc = Responder::start(Behaviour::default());
+    let ipmi = connect(&bmc, admin()).await.unwrap();
+    assert_eq!(ipmi.entries().await.unwrap(), []);
+}
