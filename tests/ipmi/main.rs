@@ -3,9 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, outside #[test]")]
 
-#[path = "../ipmi_suite17/responder.rs"]
 mod responder;
-#[path = "../ipmi_suite17/wire.rs"]
 mod wire;
 
 mod faults;
