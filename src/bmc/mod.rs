@@ -7,6 +7,8 @@ pub mod ipmi;
 
 use std::future::Future;
 
+use crate::types::reason::sel::{self, Decoded};
+
 /// What a retry loop or a state machine may read off an error. Message text is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
@@ -126,6 +128,17 @@ pub trait EventLog: Send + Sync {
     fn entries(&self) -> impl Future<Output = Result<Vec<LogEntry>, Self::Error>> + Send;
 }
 
+/// The numbered reasons that agents wrote into a log: from records where the BMC gives them, else
+/// from what it prints of them. Those of one boot have the tag that
+/// [`boot_tag`](crate::types::reason::sel::boot_tag) makes of its token.
+#[must_use]
+pub fn reasons(entries: &[LogEntry]) -> Vec<Decoded> {
+    let records: Vec<[u8; 16]> = entries.iter().filter_map(|entry| entry.raw).collect();
+    let printed = entries.iter().filter(|entry| entry.raw.is_none());
+    let printed = sel::decode_text(printed.map(|entry| entry.message.as_str()));
+    sel::decode(&records).into_iter().chain(printed).collect()
+}
+
 /// One log entry.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LogEntry {
@@ -138,4 +151,31 @@ pub struct LogEntry {
     /// The 16 bytes of an IPMI SEL record (IPMI 2.0 §32), where the BMC gives them.
     #[serde(skip)]
     pub raw: Option<[u8; 16]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::reason::Failure;
+
+    #[test]
+    fn reasons_are_found_in_records_and_in_texts() {
+        let entry = |raw: Option<[u8; 16]>, message: String| LogEntry {
+            id: String::new(),
+            time: String::new(),
+            message,
+            raw,
+        };
+        let mut entries = vec![entry(None, "Fan 1 failed".into())];
+        for record in sel::encode(&Failure::DhcpRefused, 1) {
+            entries.push(entry(Some(record), "OEM record".into()));
+        }
+        for record in sel::encode(&Failure::KernelRefused { errno: 17 }, 2) {
+            let hex: String = record.iter().map(|byte| format!("{byte:02X}")).collect();
+            entries.push(entry(None, format!("Raw: {hex}")));
+        }
+        let found: Vec<(u16, u8)> =
+            reasons(&entries).iter().map(|found| (found.tag, found.reason.code())).collect();
+        assert_eq!(found, [(1, 11), (2, 14)]);
+    }
 }
