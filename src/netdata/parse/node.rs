@@ -161,6 +161,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Node::Null)
     }
 
+    fn visit_none<E: Error>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
     fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
         Ok(Node::Bool(value))
     }

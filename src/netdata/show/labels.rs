@@ -7,7 +7,7 @@ use crate::netdata::parse::bond_words;
 use crate::netdata::render::bond_options;
 
 /// Longest id in a picture, in characters: producers use UUIDs, and longer.
-const ID_LIMIT: usize = 40;
+const ID_LIMIT: usize = 48;
 
 /// What a link is called: its name, else its id.
 pub(super) fn link_name(data: &NetworkData, link: LinkRef) -> String {
