@@ -16,7 +16,9 @@ const WITH_MAC: u8 = 0x10;
 
 pub(super) fn to_bytes(failure: &Failure) -> Vec<u8> {
     match failure {
-        Failure::NoCarrier { mac } | Failure::LacpSilent { mac } => mac.octets().to_vec(),
+        Failure::NoCarrier { mac } | Failure::LacpSilent { mac } | Failure::NoAddress { mac } => {
+            mac.octets().to_vec()
+        }
         Failure::MacNotFound { mac, present } => {
             let mut bytes = mac.octets().to_vec();
             bytes.push(u8::try_from(present.len()).unwrap_or(u8::MAX));
@@ -84,6 +86,7 @@ pub(super) fn from_bytes(code: u8, bytes: &[u8]) -> Option<(Failure, u8)> {
         12 => Failure::LacpSilent { mac: input.mac()? },
         13 => Failure::ControllerRefused { status: u16::from_be_bytes(input.take()?) },
         14 => Failure::KernelRefused { errno: u16::from_be_bytes(input.take()?) },
+        15 => Failure::NoAddress { mac: input.mac()? },
         _ => return None,
     };
     Some((failure, 0))

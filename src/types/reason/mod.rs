@@ -90,6 +90,11 @@ pub enum Failure {
         /// `errno(3)` number.
         errno: u16,
     },
+    /// No router or DHCP server gave the address that a network waits for.
+    NoAddress {
+        /// MAC of the link.
+        mac: Mac,
+    },
 }
 
 impl Failure {
@@ -111,6 +116,7 @@ impl Failure {
             Self::LacpSilent { .. } => 12,
             Self::ControllerRefused { .. } => 13,
             Self::KernelRefused { .. } => 14,
+            Self::NoAddress { .. } => 15,
         }
     }
 }
@@ -134,6 +140,7 @@ pub const fn title(code: u8) -> Option<&'static str> {
         12 => "no LACP partner",
         13 => "the controller refused this boot",
         14 => "kernel refused a network operation",
+        15 => "no router and no DHCP server gave an address",
         _ => return None,
     })
 }
@@ -182,6 +189,9 @@ impl fmt::Display for Failure {
             }
             Self::KernelRefused { errno } => {
                 write!(f, "kernel refused a network operation with errno {errno}")
+            }
+            Self::NoAddress { mac } => {
+                write!(f, "no router and no DHCP server gave {mac} an address")
             }
         }
     }

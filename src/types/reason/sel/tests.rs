@@ -30,6 +30,7 @@ fn failure() -> impl Strategy<Value = Failure> {
         mac().prop_map(|mac| Failure::LacpSilent { mac }),
         any::<u16>().prop_map(|status| Failure::ControllerRefused { status }),
         any::<u16>().prop_map(|errno| Failure::KernelRefused { errno }),
+        mac().prop_map(|mac| Failure::NoAddress { mac }),
     ]
 }
 
