@@ -3,7 +3,11 @@
 //! Not here: when to do what (the drivers decide), or how a vendor differs (`redfish/quirks.rs`).
 
 #[cfg(feature = "management")]
+pub mod any;
+#[cfg(feature = "management")]
 pub mod ipmi;
+#[cfg(feature = "management")]
+pub mod redfish;
 
 use std::future::Future;
 

@@ -1,6 +1,8 @@
 //! Layer 5: the `leaseless` command, one file per noun. Data goes to stdout, everything else to
 //! stderr.
 
+mod bmc;
+pub mod bmc_args;
 mod completions;
 mod ipam;
 mod man;
@@ -31,6 +33,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Noun {
+    Bmc(bmc::BmcCommand),
     Completions(completions::CompletionsArgs),
     Ipam(ipam::IpamArgs),
     Man(man::ManArgs),
@@ -75,6 +78,7 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<(), CliError> {
     log_to_stderr(&cli.log)?;
     match cli.noun {
+        Noun::Bmc(command) => bmc::run(command),
         Noun::Ipam(args) => ipam::run(&args),
         Noun::Completions(args) => completions::run(&args),
         Noun::Man(args) => man::run(&args),
