@@ -103,6 +103,11 @@ async fn serve(directory: PathBuf) -> anyhow::Result<ExitCode> {
 
 /// Runs on a machine of its own, until that stops.
 fn own_machine(runtime: &tokio::runtime::Runtime) -> anyhow::Result<ExitCode> {
+    if !machine::root_is_ramdisk() {
+        // It deletes the modules that it loaded, and powers off when told to.
+        eprintln!("leaseless-agent: --own-machine is for a ramdisk, and the root here is none");
+        return Ok(ExitCode::from(64));
+    }
     let consoles = Arc::new(Consoles::open());
     telemetry::init(Sink::Consoles(Arc::clone(&consoles)));
     let last_words = Arc::clone(&consoles);

@@ -190,10 +190,11 @@ fn read_index(directory: &Path, name: &str) -> String {
 }
 
 fn insert(directory: &Path, module: &Module, line: &KernelLine) {
-    if kmod::is_present(&module.name) {
+    let file = directory.join(&module.path);
+    // Gone when an agent before this one tried it.
+    if kmod::is_present(&module.name) || !file.exists() {
         return;
     }
-    let file = directory.join(&module.path);
     match kmod::load(&file, &line.module_parameters(&module.name)) {
         Ok(()) => tracing::debug!(module = module.name, "loaded"),
         // The module looked for its hardware and found none: most matches by CPU or class do.

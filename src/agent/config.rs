@@ -20,7 +20,6 @@ const SEGMENT_FILE: &str = "host.img";
 const MOUNT_POINT: &str = "/run/leaseless/medium";
 /// Larger than any network data; a medium is input from outside.
 const LARGEST_FILE: u64 = 4 << 20;
-/// Virtual USB drives appear seconds after the kernel starts.
 const MEDIUM_TRIES: u32 = 30;
 const MEDIUM_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -75,16 +74,29 @@ pub enum ConfigError {
     #[error("no {BOOT_CONFIG_PATH} in the {0}")]
     Missing(Source),
     /// No medium appeared in time.
-    #[error("no boot medium appeared within {} s", MEDIUM_INTERVAL.as_secs() * u64::from(MEDIUM_TRIES))]
+    #[error("no boot medium appeared")]
     NoMedium,
 }
 
+/// Whether to wait for a boot medium that is not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// 30 s: virtual USB drives appear seconds after the kernel starts.
+    Wait,
+    /// Not at all: one look.
+    Look,
+}
+
 /// The configuration of a machine that is ours: from the initrd segment at the ramdisk's `root`,
-/// else from the boot medium, waited for.
+/// else from the boot medium.
 ///
 /// # Errors
 /// When neither has one.
-pub async fn find(root: &Path, line: &KernelLine) -> Result<Configuration, ConfigError> {
+pub async fn find(
+    root: &Path,
+    line: &KernelLine,
+    patience: Patience,
+) -> Result<Configuration, ConfigError> {
     if root.join(BOOT_CONFIG_PATH).exists() {
         return load(
             Source::Directory(root.to_owned()),
@@ -95,9 +107,13 @@ pub async fn find(root: &Path, line: &KernelLine) -> Result<Configuration, Confi
     tracing::info!("no initrd segment: looking for a boot medium");
     let publisher = line.get("ir_pub_id");
     let mut refused = ConfigError::NoMedium;
-    for attempt in 1..=MEDIUM_TRIES {
+    let tries = match patience {
+        Patience::Wait => MEDIUM_TRIES,
+        Patience::Look => 1,
+    };
+    for attempt in 1..=tries {
         let volumes = volumes();
-        let last_call = attempt == MEDIUM_TRIES;
+        let last_call = attempt == tries;
         if let Some((device, volume)) = medium::choose(&volumes, publisher, last_call) {
             match from_medium(&device.name, volume) {
                 Ok(found) => return Ok(found),
@@ -105,7 +121,9 @@ pub async fn find(root: &Path, line: &KernelLine) -> Result<Configuration, Confi
                 Err(error) => refused = error,
             }
         }
-        tokio::time::sleep(MEDIUM_INTERVAL).await;
+        if !last_call {
+            tokio::time::sleep(MEDIUM_INTERVAL).await;
+        }
     }
     Err(refused)
 }
@@ -220,7 +238,7 @@ mod tests {
     async fn the_initrd_segment_comes_first() {
         let root = ramdisk(BOOT);
         fs::write(root.path().join(NETWORK_DATA_PATH), "{}").unwrap();
-        let found = find(root.path(), &KernelLine::default()).await.unwrap();
+        let found = find(root.path(), &KernelLine::default(), Patience::Look).await.unwrap();
         assert_eq!(found.boot.host_id, "h");
         assert_eq!(found.network_data.as_deref(), Some("{}"));
         assert_eq!(found.source, Source::Directory(root.path().to_owned()));
@@ -229,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn a_segment_of_another_version_is_refused_and_not_passed_over() {
         let root = ramdisk(&BOOT.replacen("\"version\": 1", "\"version\": 2", 1));
-        let error = find(root.path(), &KernelLine::default()).await.unwrap_err();
+        let error = find(root.path(), &KernelLine::default(), Patience::Look).await.unwrap_err();
         assert!(matches!(error, ConfigError::Version(_, 2)), "{error}");
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::announce::Announcer;
 use super::clock;
 use super::coldplug::Coldplug;
-use super::config::{self, ConfigError, Configuration};
+use super::config::{self, ConfigError, Configuration, Patience};
 use super::controller_client::ControllerClient;
 use super::kernel_line::KernelLine;
 use super::network::{self, Assigned, Options, Outcome};
@@ -32,6 +32,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const SETTLED: Duration = Duration::from_secs(15);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const FASTEST_POLL: Duration = Duration::from_secs(1);
 /// Calls to a controller that was reached before, until the network is looked at again.
 const TRIES: u32 = 6;
 
@@ -55,6 +56,10 @@ pub struct Agent {
     place: Place,
     announcer: Announcer,
     boot_id: String,
+    /// The last configuration that was found: a medium may be ejected once it was read.
+    found: Option<Configuration>,
+    /// Whether this boot called home: from then on, nothing keeps anybody waiting.
+    reported: bool,
 }
 
 impl Agent {
@@ -72,6 +77,8 @@ impl Agent {
             place: Place::Ramdisk { line, coldplug },
             announcer: Announcer::on(consoles),
             boot_id: machine::boot_id().map_err(StartError)?,
+            found: None,
+            reported: false,
         })
     }
 
@@ -84,6 +91,8 @@ impl Agent {
             place: Place::Service(directory),
             announcer: Announcer::in_log(),
             boot_id: machine::boot_id().map_err(StartError)?,
+            found: None,
+            reported: false,
         })
     }
 
@@ -96,7 +105,13 @@ impl Agent {
                 Ok(instruction) => return instruction,
                 Err(failures) => failures,
             };
-            self.announcer.announce(&failures).await;
+            if self.reported {
+                for failure in failures {
+                    tracing::info!("reported before, and now: {failure}");
+                }
+            } else {
+                self.announcer.announce(&failures).await;
+            }
             let pause = pause_after(attempt);
             tracing::info!("attempt {attempt} failed: trying again in {} s", pause.as_secs());
             tokio::time::sleep(pause).await;
@@ -125,7 +140,6 @@ impl Agent {
                 return Err(problems);
             }
         };
-        tracing::info!("configuration is from the {}", found.source);
         self.announcer.belong_to(&found.boot.token);
         problems.extend(clock::check(machine::clock(), found.boot.issued_at));
         let network = self.bring_up(&found).await?;
@@ -146,16 +160,32 @@ impl Agent {
             }
         };
         tracing::info!("controller {controller} is reached");
-        self.announcer.announce(&problems).await;
+        if !self.reported {
+            self.announcer.announce(&problems).await;
+        }
         tell(&client, &addresses(&network)).await;
         let report = Report { hardware: self.hardware(&network).await, problems };
         self.report(&mut client, &report).await.map_err(|failure| vec![failure])
     }
 
-    async fn configuration(&self) -> Result<Configuration, ConfigError> {
-        match &self.place {
-            Place::Ramdisk { line, .. } => config::find(Path::new(ROOT), line).await,
+    /// What the medium says now, else what it said before.
+    async fn configuration(&mut self) -> Result<Configuration, ConfigError> {
+        let patience = if self.found.is_some() { Patience::Look } else { Patience::Wait };
+        let found = match &self.place {
+            Place::Ramdisk { line, .. } => config::find(Path::new(ROOT), line, patience).await,
             Place::Service(directory) => config::from_directory(directory),
+        };
+        match (found, &self.found) {
+            (Ok(found), _) => {
+                tracing::info!("configuration is from the {}", found.source);
+                self.found = Some(found.clone());
+                Ok(found)
+            }
+            (Err(error), Some(before)) => {
+                tracing::info!("{}: going on with that of the {}", chain(&error), before.source);
+                Ok(before.clone())
+            }
+            (Err(error), None) => Err(error),
         }
     }
 
@@ -201,15 +231,20 @@ impl Agent {
 
     /// Reports, and waits for an instruction.
     async fn report(
-        &self,
+        &mut self,
         client: &mut ControllerClient,
         report: &Report,
     ) -> Result<Instruction, Failure> {
         let mut instruction = deliver(client, report).await?;
+        self.reported = true;
         tracing::info!("reported: waiting for instructions");
         let mut failed = 0;
         while instruction == Instruction::Wait {
-            match client.next().await {
+            // The controller holds the answer back; one that does not is not to be flooded.
+            let earliest = tokio::time::Instant::now() + FASTEST_POLL;
+            let next = client.next().await;
+            tokio::time::sleep_until(earliest).await;
+            match next {
                 Ok(next) => (instruction, failed) = (next, 0),
                 Err(failure) if failed == TRIES => return Err(failure),
                 Err(_) => {

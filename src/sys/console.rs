@@ -6,24 +6,32 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::libc;
 
 /// The consoles that the kernel writes to, open.
 #[derive(Debug)]
-pub struct Consoles(Mutex<Vec<File>>);
+pub struct Consoles(Mutex<Vec<Console>>);
+
+#[derive(Debug)]
+struct Console {
+    file: File,
+    /// It took nothing the last time: it is not waited for again until it does.
+    stuck: bool,
+}
 
 impl Consoles {
     /// Opens what `/sys/class/tty/console/active` lists, or `/dev/console` where it lists nothing.
     #[must_use]
     pub fn open() -> Self {
         let active = fs::read_to_string("/sys/class/tty/console/active").unwrap_or_default();
-        let mut files: Vec<File> =
+        let mut consoles: Vec<Console> =
             active.split_ascii_whitespace().filter_map(|name| tty(name).ok()).collect();
-        if files.is_empty() {
-            files.extend(tty("console"));
+        if consoles.is_empty() {
+            consoles.extend(tty("console"));
         }
-        Self(Mutex::new(files))
+        Self(Mutex::new(consoles))
     }
 
     /// Writes `leaseless: text` to each console, in a line of its own: a kernel message may have
@@ -35,38 +43,47 @@ impl Consoles {
     /// Writes to each console. One that takes nothing right now, such as a serial port held by
     /// flow control, loses the rest of this text: nothing here may wait for it.
     pub fn write(&self, text: &[u8]) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for file in files.iter_mut() {
+        let mut consoles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for console in consoles.iter_mut() {
             // There is no other place to complain to.
-            drain(file, text).ok();
+            console.drain(text).ok();
         }
     }
 }
 
-/// A tty's buffer takes a line in several pieces; it gets this many tries of 10 ms each.
-const TRIES: u32 = 20;
+/// A tty's buffer takes a long text in several pieces; it gets this many pauses of 10 ms.
+const PAUSES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
 
-fn drain(file: &mut File, mut text: &[u8]) -> io::Result<()> {
-    for _ in 0..TRIES {
-        match file.write(text) {
-            Ok(written) => text = &text[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(std::time::Duration::from_millis(10));
+impl Console {
+    fn drain(&mut self, mut text: &[u8]) -> io::Result<()> {
+        let mut pauses = if self.stuck { 0 } else { PAUSES };
+        while !text.is_empty() {
+            match self.file.write(text) {
+                Ok(written) => {
+                    text = &text[written..];
+                    self.stuck = false;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && pauses > 0 => {
+                    pauses -= 1;
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.stuck = true;
+                    return Err(error);
+                }
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
         }
-        if text.is_empty() {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Never our controlling terminal: a hang-up must not reach us.
-fn tty(name: &str) -> io::Result<File> {
-    OpenOptions::new()
+fn tty(name: &str) -> io::Result<Console> {
+    let file = OpenOptions::new()
         .write(true)
         .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(Path::new("/dev").join(name))
+        .open(Path::new("/dev").join(name))?;
+    Ok(Console { file, stuck: false })
 }

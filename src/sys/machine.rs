@@ -5,7 +5,11 @@ use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 use nix::time::{ClockId, clock_gettime};
+
+/// `include/uapi/linux/magic.h`.
+const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 
 /// How a machine stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,16 @@ pub fn stop(how: Stop) -> Errno {
         Ok(never) => match never {},
         Err(errno) => errno,
     }
+}
+
+/// Whether the root is memory, as after a boot from an initramfs (`init/do_mounts.c`: tmpfs, or
+/// ramfs where a root was named).
+#[must_use]
+pub fn root_is_ramdisk() -> bool {
+    statfs("/").is_ok_and(|root| {
+        let kind = root.filesystem_type();
+        kind == TMPFS_MAGIC || kind == RAMFS_MAGIC
+    })
 }
 
 /// The kernel's random id of this boot.

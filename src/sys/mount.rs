@@ -31,6 +31,8 @@ pub struct MountError {
 /// all of them and answers with what failed.
 #[must_use]
 pub fn mount_base() -> Vec<MountError> {
+    // Where resolv.conf goes. An image that has none needs no more of it.
+    fs::create_dir_all("/etc").ok();
     BASE.iter().filter_map(|&(kind, at, flags, data)| attach(kind, at, flags, data).err()).collect()
 }
 

@@ -34,6 +34,12 @@ impl Segment {
         self
     }
 
+    /// Makes a file of the image look as if it had never been unpacked: a link to nowhere.
+    pub(crate) fn without(mut self, path: &str) -> Self {
+        self.entry(path, 0o120_777, b"nowhere");
+        self
+    }
+
     /// The whole archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, b"");

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 /// Of the machine's only NIC, in QEMU's user network: the host's loopback is 10.0.2.2 there.
@@ -52,13 +52,13 @@ impl Machine {
         let mut qemu = Command::new("qemu-system-x86_64")
             .args(["-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "Nehalem", "-smp", "2"])
             .args(["-m", "1024", "-display", "none", "-nodefaults", "-no-reboot"])
-            .args(["-serial", "stdio", "-netdev", "user,id=n0", "-device", &nic, "-kernel"])
+            .args(["-serial", "mon:stdio", "-netdev", "user,id=n0", "-device", &nic, "-kernel"])
             .arg(image.join("vmlinuz"))
             .arg("-initrd")
             .arg(file.path())
             .args(["-append", &format!("console=ttyS0 quiet {line}")])
             .args(arguments)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
@@ -84,6 +84,14 @@ impl Machine {
             Ok(Some(line)) => line,
             Ok(None) | Err(_) => panic!("no {text:?} on the console: {:#?}", self.seen),
         }
+    }
+
+    /// Has the kernel kill the largest process (Magic SysRq `f` after a BREAK on the serial line).
+    pub(crate) async fn kill_largest_process(&mut self) {
+        let keyboard = self.qemu.stdin.as_mut().unwrap();
+        // Ctrl-A b is QEMU's way to send a BREAK.
+        keyboard.write_all(b"\x01bf").await.unwrap();
+        keyboard.flush().await.unwrap();
     }
 
     /// Waits until it is off by itself.

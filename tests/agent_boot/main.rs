@@ -16,6 +16,7 @@ use leaseless::controller::agent_api::{AgentApi, AgentEvent, Enrolled};
 use leaseless::controller::authority::Authority;
 use leaseless::types::Secret;
 use leaseless::types::boot::BootConfig;
+use leaseless::types::reason::Failure;
 use leaseless::types::report::{Instruction, Report};
 use machine::{MAC, Machine, PATIENCE};
 use time::OffsetDateTime;
@@ -162,7 +163,7 @@ async fn a_machine_whose_clock_is_years_behind_reports_all_the_same() {
     let mut machine = Machine::start(&image, &segment.finish(), "", &clock);
     machine.says("leaseless: LL-07 clock of the host is wrong").await;
     let report = controller.report().await;
-    assert_eq!(report.problems.iter().map(|problem| problem.code()).collect::<Vec<_>>(), [7]);
+    assert_eq!(report.problems.iter().map(Failure::code).collect::<Vec<_>>(), [7]);
 }
 
 #[tokio::test]
@@ -176,4 +177,35 @@ async fn a_machine_whose_clock_is_decades_ahead_says_why_it_trusts_nobody() {
     let mut machine = Machine::start(&image, &segment.finish(), "", &clock);
     machine.says("leaseless: LL-07 clock of the host is wrong").await;
     machine.says("trying again in 5 s").await;
+}
+
+#[tokio::test]
+async fn an_image_whose_last_file_is_missing_is_a_reason_and_a_problem_of_the_report() {
+    let Some(image) = machine::image() else { return };
+    let mut controller = controller(OffsetDateTime::now_utc()).await;
+    let segment = Segment::with_agent()
+        .file("boot.json", &controller.json())
+        .file("network_data.json", network_data(MAC).as_bytes())
+        .without("leaseless/complete");
+    let mut machine = Machine::start(&image, &segment.finish(), "", &[]);
+    machine.says("leaseless: LL-08 boot image is truncated").await;
+    let report = controller.report().await;
+    assert_eq!(report.problems.iter().map(Failure::code).collect::<Vec<_>>(), [8]);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_killed_starts_again_and_reports() {
+    let Some(image) = machine::image() else { return };
+    let mut controller = controller(OffsetDateTime::now_utc()).await;
+    let segment = Segment::with_agent()
+        .file("boot.json", &controller.json())
+        .file("network_data.json", network_data(MAC).as_bytes());
+    let line = "sysrq_always_enabled=1";
+    let mut machine = Machine::start(&image, &segment.finish(), line, &[]);
+    let first = controller.report().await;
+    machine.says("reported: waiting for instructions").await;
+    machine.kill_largest_process().await;
+    machine.says("leaseless: the agent ended (SIGKILL)").await;
+    let second = controller.report().await;
+    assert_eq!((first.problems, second.problems), (vec![], vec![]));
 }
