@@ -32,11 +32,13 @@ impl Tape {
         self.0.next().unwrap_or(0)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    /// A number below the bound.
+    pub fn below(&mut self, bound: usize) -> usize {
         self.next() as usize % bound.max(1)
     }
 
-    fn flag(&mut self) -> bool {
+    /// Yes or no.
+    pub fn flag(&mut self) -> bool {
         self.next() % 2 == 1
     }
 
@@ -44,7 +46,8 @@ impl Tape {
         self.flag().then(|| make(self))
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    /// One of several.
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }

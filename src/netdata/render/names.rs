@@ -8,11 +8,11 @@ use crate::types::IfName;
 /// A device name for each bond and VLAN, in the order of the links; NICs keep the kernel's, so
 /// theirs only names them inside the configuration. All are unique.
 pub(super) fn device_names(data: &NetworkData) -> Vec<String> {
-    let given = data.links.iter().filter_map(|link| link.name.as_ref());
-    let mut taken: HashSet<String> = given.map(ToString::to_string).collect();
+    let given: Vec<Option<String>> = data.links.iter().map(given_name).collect();
+    let mut taken: HashSet<String> = given.iter().flatten().cloned().collect();
     let mut names = Vec::with_capacity(data.links.len());
-    for link in &data.links {
-        let name = link.name.as_ref().map(ToString::to_string).unwrap_or_else(|| {
+    for (link, given) in data.links.iter().zip(given) {
+        let name = given.unwrap_or_else(|| {
             let usable = |id: &str| id.parse::<IfName>().is_ok() && id.bytes().all(is_plain);
             let own = Some(&link.id).filter(|id| usable(id) && !taken.contains(*id));
             own.cloned().unwrap_or_else(|| numbered(link, &taken))
@@ -21,6 +21,12 @@ pub(super) fn device_names(data: &NetworkData) -> Vec<String> {
         names.push(name);
     }
     names
+}
+
+/// The wanted name, unless a configuration format would read a pattern or specifier in it.
+fn given_name(link: &Link) -> Option<String> {
+    let name = link.name.as_ref().map(IfName::as_str)?;
+    name.bytes().all(is_plain).then(|| name.to_owned())
 }
 
 /// What no file name, unit or YAML needs to quote.
