@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::cli_inventory::{self, InventoryArgs};
 use super::cli_network::{self, ApplyArgs, PlanArgs};
 use super::run::Agent;
 use super::telemetry::{self, Sink};
@@ -30,6 +31,7 @@ enum Verb {
     Run(RunArgs),
     Plan(PlanArgs),
     Apply(ApplyArgs),
+    Inventory(InventoryArgs),
 }
 
 /// Set up the network, report to the controller, and do what it says.
@@ -85,6 +87,10 @@ fn start(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Apply(args) => {
             telemetry::init(Sink::of_this_process());
             runtime.block_on(cli_network::apply(&args))
+        }
+        Verb::Inventory(args) => {
+            telemetry::init(Sink::of_this_process());
+            runtime.block_on(cli_inventory::run(&args))
         }
     }
 }

@@ -3,12 +3,14 @@
 
 pub mod announce;
 pub mod cli;
+mod cli_inventory;
 mod cli_network;
 pub mod clock;
 pub mod coldplug;
 pub mod config;
 pub mod controller_client;
 pub mod init;
+pub mod inventory;
 pub mod kernel_line;
 pub mod medium;
 pub mod modules;

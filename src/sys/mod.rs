@@ -3,7 +3,9 @@
 pub mod arp;
 pub mod boot_device;
 pub mod console;
+pub mod ethtool;
 pub mod kmod;
+pub mod link_mode;
 pub mod local_bmc;
 pub mod machine;
 pub mod mount;
@@ -11,4 +13,5 @@ pub mod netlink;
 pub mod packet;
 pub mod resolv;
 pub mod sysctl;
+pub mod sysfs;
 pub mod uevent;

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, outside #[test]")]
 
+#[expect(dead_code, reason = "no machine in QEMU here")]
+mod openipmi;
 mod responder;
 mod wire;
 
@@ -14,20 +16,13 @@ mod suites;
 use std::time::Duration;
 
 use leaseless::bmc::ipmi::{Ipmi, IpmiError, Login, Patience};
-use leaseless::types::Secret;
 
+use openipmi::{PATIENCE, admin};
 use responder::Responder;
 
-/// Short, for loopback; long enough for a busy machine.
-const PATIENCE: Patience =
-    Patience { retransmit: Duration::from_millis(40), request: Duration::from_secs(5) };
 /// For answers that never come.
 const IMPATIENCE: Patience =
     Patience { retransmit: Duration::from_millis(20), request: Duration::from_millis(200) };
-
-fn admin() -> Login {
-    Login::new("admin", Secret::new("secret"))
-}
 
 async fn connect(responder: &Responder, login: Login) -> Result<Ipmi, IpmiError> {
     Ipmi::connect_with("127.0.0.1", responder.port(), login, PATIENCE).await

@@ -94,7 +94,7 @@ async fn ipmitool_agrees_with_the_responder() {
     for (number, suite) in [("17", Suite::Seventeen), ("3", Suite::Three)] {
         let bmc = Responder::start(Behaviour::default());
         let Some(said) =
-            super::simulator::ipmitool(bmc.port(), number, &["chassis", "power", "status"])
+            super::openipmi::ipmitool(bmc.port(), number, &["chassis", "power", "status"])
         else {
             return;
         };

@@ -1,0 +1,64 @@
+//! `leaseless-agent inventory`: what this host is made of, on any Linux host, as JSON or YAML.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::inventory::hardware_details::hardware_details;
+use super::inventory::{collect, ironic, observe};
+use crate::sys::sysfs::Root;
+
+/// Look at this host's hardware and print it. What can't be read is left out and named on stderr
+#[derive(Debug, Args)]
+pub struct InventoryArgs {
+    /// How to print
+    #[arg(long, short, value_enum, default_value_t = Output::Json)]
+    output: Output,
+    /// Whose words to use
+    #[arg(long, value_enum, default_value_t = Format::HardwareDetails)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// HardwareDetails of Metal3
+    HardwareDetails,
+    /// Inventory and plugin data as Ironic's ramdisk sends them
+    Ironic,
+}
+
+/// Prints the inventory of the host that this runs on.
+///
+/// # Errors
+/// When stdout can't be written to.
+pub async fn run(arguments: &InventoryArgs) -> anyhow::Result<ExitCode> {
+    let root = Root::live();
+    let observed = observe(&root).await;
+    let (inventory, problems) = collect(&root, &observed);
+    for problem in &problems {
+        tracing::warn!("{problem}");
+    }
+    let text = match arguments.format {
+        Format::HardwareDetails => render(&hardware_details(&inventory), arguments.output)?,
+        Format::Ironic => render(&ironic::inspection_data(&inventory), arguments.output)?,
+    };
+    std::io::stdout().lock().write_all(text.as_bytes()).context("stdout can't be written to")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(value: &impl serde::Serialize, output: Output) -> anyhow::Result<String> {
+    Ok(match output {
+        Output::Json => serde_json::to_string_pretty(value)? + "\n",
+        Output::Yaml => serde_yaml_ng::to_string(value)?,
+    })
+}
