@@ -3,6 +3,7 @@
 #![cfg(feature = "management")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
+#[expect(dead_code, reason = "other tests use the rest of it")]
 #[path = "../agent_boot/initramfs.rs"]
 mod initramfs;
 #[path = "../agent_boot/machine.rs"]
