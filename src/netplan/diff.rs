@@ -182,6 +182,14 @@ impl Planner<'_> {
         if link.master.is_some() {
             return;
         }
+        // Routers are asked when a link comes up, and only then (`addrconf_dad_completed`).
+        let asks_now = link.ipv6.autoconf
+            && self.device(&link.name).is_some_and(|device| {
+                device.up && device.ipv6.is_some_and(|settings| settings.accept_ra == 0)
+            });
+        if asks_now {
+            self.push(Op::SetDown { link: link.name.clone() });
+        }
         let wanted = [
             (Ipv6Setting::DisableIpv6, link.ipv6.used.then_some(0)),
             (Ipv6Setting::AcceptRa, Some(i32::from(link.ipv6.accept_ra))),

@@ -2,6 +2,7 @@
 //! makes. Needs root.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod router;
 mod wire;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use leaseless::netdata;
 use leaseless::netdata::model::NetworkData;
 use leaseless::types::Mac;
 use leaseless::types::reason::Failure;
+use router::Router;
 use wire::{Wires, soon};
 
 const A: &str = "02:00:00:00:00:0a";
@@ -239,4 +241,78 @@ fn eventually(is_so: impl Fn() -> bool) {
         assert!(std::time::Instant::now() < deadline, "not so within 10 s");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+const SLAAC: &str = r#"{"id": "v6", "type": "ipv6_slaac", "link": "l0"}"#;
+
+#[test]
+fn slaac_takes_an_address_and_a_default_route_from_a_router_and_a_second_run_keeps_them() {
+    let Some(wires) = Wires::new() else { return };
+    wires.wire("eth0", A);
+    // A link that was up and deaf: the router is asked again all the same.
+    wires.host("link set eth0 up").set_sysctl("accept_ra", "eth0", "0");
+    let router = Router::start(&wires);
+    let outcome = up(&wires, &one_nic(SLAAC), &quick());
+    assert_eq!(outcome.failures, []);
+    assert_eq!(addresses(&outcome), ["eth0 2001:db8:5::ff:fe00:a/64"]);
+    let routes = wires.show("-6 route show default");
+    assert!(routes.contains("via fe80::") && routes.contains("proto ra"), "{routes}");
+    let again = up(&wires, &one_nic(SLAAC), &quick());
+    assert_eq!((again.changes, again.addresses.len()), (0, 1));
+
+    // A static network with a default route of its own does not listen to routers.
+    let fixed = up(&wires, &one_nic(DUAL_STACK), &quick());
+    let gone = "2001:db8:5:";
+    assert!(!addresses(&fixed).iter().any(|known| known.contains(gone)), "{fixed:?}");
+    assert!(!wires.show("-6 route show default").contains("proto ra"));
+    drop(router);
+}
+
+#[test]
+fn without_a_router_slaac_fails_by_name_in_time() {
+    let Some(wires) = Wires::new() else { return };
+    wires.wire("eth0", A);
+    let options = Options { address_wait: Duration::from_secs(1), ..quick() };
+    let outcome = up(&wires, &one_nic(SLAAC), &options);
+    assert_eq!(outcome.failures, [Failure::NoAddress { mac: mac(A) }]);
+}
+
+#[test]
+fn a_network_that_needs_dhcp_is_refused_and_the_others_come_up() {
+    let Some(wires) = Wires::new() else { return };
+    wires.wire("eth0", A);
+    let networks = r#"{"id": "d", "type": "ipv4_dhcp", "link": "l0"},
+                      {"id": "s", "type": "ipv4", "link": "l0", "ip_address": "192.0.2.10/24"}"#;
+    let outcome = up(&wires, &one_nic(networks), &quick());
+    assert_eq!(outcome.failures, [Failure::DhcpRefused]);
+    assert_eq!(addresses(&outcome), ["eth0 192.0.2.10/24"]);
+}
+
+#[test]
+fn a_link_that_went_down_and_up_gets_everything_back() {
+    let Some(wires) = Wires::new() else { return };
+    dual_stack_world(&wires);
+    let data = one_nic(DUAL_STACK);
+    assert_eq!(up(&wires, &data, &quick()).failures, []);
+    wires.in_host(async || {
+        let options = quick();
+        let mut quiet = |step: &str| eprintln!("  {step}");
+        let watching = leaseless::agent::network::watch(&data, &options, &mut quiet);
+        let bouncing = tokio::task::spawn_blocking({
+            let host = wires.host.clone();
+            move || {
+                let show = |what: &str| wire::run(&format!("ip -n {host} {what}"));
+                std::thread::sleep(Duration::from_millis(300));
+                show("link set eth0 down");
+                assert!(!show("route show").contains("default"));
+                show("link set eth0 up");
+                eventually(|| show("route show").contains("default via 192.0.2.1"));
+                eventually(|| show("-6 route show").contains("default via 2001:db8::1"));
+            }
+        });
+        tokio::select! {
+            ended = watching => panic!("{ended:?}"),
+            bounced = soon(bouncing) => bounced.unwrap(),
+        }
+    });
 }

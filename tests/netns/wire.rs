@@ -73,6 +73,12 @@ impl Wires {
         run(&format!("ip netns exec {} cat {path}", self.host)).trim().to_owned()
     }
 
+    /// Writes an IPv6 setting of a device in the host.
+    pub(crate) fn set_sysctl(&self, setting: &str, nic: &str, value: &str) {
+        let key = format!("net/ipv6/conf/{nic}/{setting}={value}");
+        run(&format!("ip netns exec {} sysctl -qw {key}", self.host));
+    }
+
     /// Runs a future on a thread of the host.
     pub(crate) fn in_host<T: Send>(&self, work: impl AsyncWork<T>) -> T {
         inside(&self.host, work)
@@ -83,11 +89,16 @@ impl Wires {
 pub(crate) trait AsyncWork<T>: AsyncFnOnce() -> T + Send {}
 impl<T, F: AsyncFnOnce() -> T + Send> AsyncWork<T> for F {}
 
+/// Moves the calling thread into a namespace.
+pub(crate) fn enter(namespace: &str) {
+    let file = File::open(format!("/run/netns/{namespace}")).unwrap();
+    setns(file, CloneFlags::CLONE_NEWNET).unwrap();
+}
+
 fn inside<T: Send>(namespace: &str, work: impl AsyncWork<T>) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || {
-            let file = File::open(format!("/run/netns/{namespace}")).unwrap();
-            setns(file, CloneFlags::CLONE_NEWNET).unwrap();
+            enter(namespace);
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(work())

@@ -7,13 +7,16 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use futures::future::join_all;
-use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Assigned, Options, Outcome};
-use crate::netdata::model::{BondMode, NetworkData};
-use crate::netplan::current::{Device, Host};
-use crate::netplan::{Desired, Op, Policy, Resolved, Wanted, WantedKind, diff, resolve};
+use super::view::{
+    View, assigned, duplicates, gateways, is_tentative, to_add, without_address, without_carrier,
+    without_partner,
+};
+use super::{Options, Outcome};
+use crate::netdata::model::NetworkData;
+use crate::netplan::current::Host;
+use crate::netplan::{Desired, Op, Policy, diff, resolve};
 use crate::sys::netlink::{Changes, Netlink, NetlinkError};
 use crate::sys::{arp, resolv};
 use crate::types::reason::Failure;
@@ -24,6 +27,9 @@ use crate::types::{IfName, Mac};
 const ROUNDS: u32 = 4;
 /// Duplicate detection takes 1 to 1.5 s once there is carrier.
 const DAD_WAIT: Duration = Duration::from_secs(5);
+/// Whoever has an address of ours answers when asked; our own link-local address may need a second
+/// before it can ask.
+const OWNER_WAIT: Duration = Duration::from_secs(3);
 /// A gateway is asked for this long even when carrier took all of its time.
 const GATEWAY_WAIT: Duration = Duration::from_secs(4);
 
@@ -37,12 +43,6 @@ pub(super) struct Driver<'a> {
     withdrawn: BTreeSet<IpAddr>,
     conflicts: Vec<Failure>,
     changed: usize,
-}
-
-/// The machine and what it should be, at one moment.
-struct View {
-    host: Host,
-    resolved: Resolved,
 }
 
 /// Which operations a round performs.
@@ -81,6 +81,7 @@ impl<'a> Driver<'a> {
         let added = self.probe(&view).await;
         let refused = self.settle(Scope::Everything).await?;
         view = self.wait_for_dad().await?;
+        view = self.wait_for_addresses(view).await?;
         self.announce(&view.host, &added).await;
         self.write_dns(&view.resolved.desired);
         let silent = self.ask_neighbours(&view, carrier_deadline).await;
@@ -91,6 +92,7 @@ impl<'a> Driver<'a> {
         failures.extend(without_carrier(&view));
         failures.append(&mut self.conflicts);
         failures.extend(refused);
+        failures.extend(without_address(&view));
         failures.extend(silent);
         let mut outcome =
             Outcome { addresses: assigned(&view), changes: self.changed, ..Outcome::default() };
@@ -255,7 +257,7 @@ impl<'a> Driver<'a> {
             for (link, address) in &duplicates {
                 self.withdrawn.insert(*address);
                 self.settle(Scope::Everything).await?;
-                let by = self.netlink.find_neighbour(link, *address, Duration::from_secs(1)).await;
+                let by = self.netlink.find_neighbour(link, *address, OWNER_WAIT).await;
                 self.give_up(*address, by.ok().flatten());
             }
             if !duplicates.is_empty() {
@@ -266,6 +268,23 @@ impl<'a> Driver<'a> {
                 return Ok(view);
             }
         }
+    }
+
+    /// Waits for addresses that routers give out.
+    async fn wait_for_addresses(&mut self, mut view: View) -> Result<View, NetlinkError> {
+        let deadline = Instant::now() + self.options.address_wait;
+        let mut announced = false;
+        while !without_address(&view).is_empty() {
+            if !announced {
+                (self.progress)("waiting for a router advertisement");
+                announced = true;
+            }
+            if timeout_at(deadline, self.changes.next()).await.is_err() {
+                break;
+            }
+            view = self.look().await?;
+        }
+        Ok(view)
     }
 
     async fn announce(&self, host: &Host, addresses: &[(IfName, Ipv4Addr)]) {
@@ -335,119 +354,4 @@ fn depends_on(op: &Op, broken: &BTreeSet<IfName>) -> bool {
     };
     op.link().is_some_and(|link| broken.contains(link))
         || below.is_some_and(|below| broken.contains(below))
-}
-
-fn has_networks(link: &Wanted) -> bool {
-    !link.addresses.is_empty() || !link.automatic.is_empty()
-}
-
-/// NICs under links that have networks and no carrier.
-fn without_carrier(view: &View) -> Vec<Failure> {
-    let desired = &view.resolved.desired;
-    let mut failures = Vec::new();
-    for link in desired.links.iter().filter(|link| has_networks(link)) {
-        let Some(device) = view.host.device(&link.name) else { continue };
-        if device.carrier {
-            continue;
-        }
-        for nic in nics_below(desired, link) {
-            let Some(device) = view.host.device(&nic).filter(|device| !device.carrier) else {
-                continue;
-            };
-            let failure = device.hardware_mac().map(|mac| Failure::NoCarrier { mac });
-            failures.extend(failure.filter(|failure| !failures.contains(failure)));
-        }
-    }
-    failures
-}
-
-fn nics_below(desired: &Desired, link: &Wanted) -> Vec<IfName> {
-    match &link.kind {
-        WantedKind::Nic => vec![link.name.clone()],
-        WantedKind::Vlan { parent, .. } => {
-            desired.link(parent).map(|below| nics_below(desired, below)).unwrap_or_default()
-        }
-        WantedKind::Bond(_) => {
-            let members = desired.links.iter().filter(|m| m.master.as_ref() == Some(&link.name));
-            members.flat_map(|member| nics_below(desired, member)).collect()
-        }
-    }
-}
-
-/// IPv4 addresses that are wanted and not there, with their devices.
-fn to_add(view: &View) -> Vec<(&Device, Ipv4Addr)> {
-    let mut found = Vec::new();
-    for link in &view.resolved.desired.links {
-        let Some(device) = view.host.device(&link.name) else { continue };
-        for (_, net) in &link.addresses {
-            let IpNet::V4(net) = net else { continue };
-            if !device.addresses.iter().any(|known| known.net.addr() == net.addr()) {
-                found.push((device, net.addr()));
-            }
-        }
-    }
-    found
-}
-
-fn duplicates(view: &View) -> Vec<(IfName, IpAddr)> {
-    let links = view.resolved.desired.links.iter();
-    let devices = links.filter_map(|link| Some((link, view.host.device(&link.name)?)));
-    devices
-        .flat_map(|(link, device)| {
-            let failed = device.addresses.iter().filter(|address| address.dad_failed);
-            let wanted =
-                failed.filter(|address| link.addresses.iter().any(|(_, net)| *net == address.net));
-            wanted.map(|address| (device.name.clone(), address.net.addr()))
-        })
-        .collect()
-}
-
-/// Whether an address of a link with carrier still waits for duplicate detection.
-fn is_tentative(view: &View) -> bool {
-    let links = view.resolved.desired.links.iter().filter(|link| has_networks(link));
-    links.filter_map(|link| view.host.device(&link.name)).filter(|device| device.carrier).any(
-        |device| device.addresses.iter().any(|address| address.tentative && !address.dad_failed),
-    )
-}
-
-/// Gateways of links with carrier, each once.
-fn gateways(view: &View) -> BTreeSet<(IfName, IpAddr)> {
-    let routes = view.resolved.desired.routes.iter().map(|wanted| &wanted.route);
-    routes
-        .filter(|route| view.host.device(&route.device).is_some_and(|device| device.carrier))
-        .filter_map(|route| Some((route.device.clone(), route.gateway?)))
-        .collect()
-}
-
-fn without_partner(view: &View) -> Vec<Failure> {
-    let links = view.resolved.desired.links.iter();
-    links
-        .filter_map(|link| view.host.device(&link.name))
-        .filter(|device| device.carrier)
-        .filter_map(|device| {
-            let state = device.bond()?;
-            let silent = state.mode == BondMode::Ieee8023ad && state.partner.is_none();
-            device.mac.filter(|_| silent).map(|mac| Failure::LacpSilent { mac })
-        })
-        .collect()
-}
-
-fn assigned(view: &View) -> Vec<Assigned> {
-    let mut found = Vec::new();
-    for link in &view.resolved.desired.links {
-        let Some(device) = view.host.device(&link.name) else { continue };
-        let mac = if device.is_port() { device.hardware_mac() } else { device.mac };
-        let Some(mac) = mac else { continue };
-        let usable = device.addresses.iter().filter(|address| {
-            let link_local =
-                matches!(address.net, IpNet::V6(net) if net.addr().is_unicast_link_local());
-            !link_local && !address.tentative && !address.dad_failed
-        });
-        found.extend(usable.map(|address| Assigned {
-            link: link.name.clone(),
-            mac,
-            address: address.net,
-        }));
-    }
-    found
 }

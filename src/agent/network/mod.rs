@@ -2,6 +2,8 @@
 //! `sys::netlink` (doing it). The only place of the network half that knows time.
 
 mod driver;
+mod view;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::sys::netlink::NetlinkError;
 use crate::types::reason::Failure;
 use crate::types::{IfName, Mac};
 use driver::Driver;
+pub use watch::watch;
 
 /// What may be waited for, and what may be touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
