@@ -1,2 +1,20 @@
-//! Layers 1 and 3: boot media. Pure writers (initrd segment, config drive, overlay of the boot
-//! ISO), and beside them the build of the base image and the server of composed ISOs.
+//! Layers 1 and 3: boot media.
+//!
+//! Pure writers: [`segment`] (the initrd segment), [`overlay`] (what one host changes in the base
+//! ISO), [`range`] (RFC 9110 ranges). Beside them the outside world: `base` (the built image on
+//! disk), `composite` (base and overlay read as one) and `serve` (HTTP).
+
+pub mod manifest;
+pub mod overlay;
+pub mod range;
+pub mod segment;
+
+#[cfg(feature = "management")]
+pub mod base;
+#[cfg(feature = "management")]
+pub mod composite;
+#[cfg(feature = "management")]
+pub mod serve;
+
+#[cfg(test)]
+mod tests;
