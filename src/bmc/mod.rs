@@ -137,10 +137,7 @@ pub trait EventLog: Send + Sync {
 /// [`boot_tag`](crate::types::reason::sel::boot_tag) makes of its token.
 #[must_use]
 pub fn reasons(entries: &[LogEntry]) -> Vec<Decoded> {
-    let records: Vec<[u8; 16]> = entries.iter().filter_map(|entry| entry.raw).collect();
-    let printed = entries.iter().filter(|entry| entry.raw.is_none());
-    let printed = sel::decode_text(printed.map(|entry| entry.message.as_str()));
-    sel::decode(&records).into_iter().chain(printed).collect()
+    sel::decode_entries(entries.iter().map(|entry| (entry.raw, entry.message.as_str())))
 }
 
 /// One log entry.

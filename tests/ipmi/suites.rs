@@ -27,9 +27,10 @@ async fn suite_17_does_power_boot_and_log() {
     ipmi.power_on().await.unwrap();
     assert_eq!(ipmi.power().await.unwrap(), Power::On);
     ipmi.power_cycle().await.unwrap();
+    ipmi.power_reset().await.unwrap();
     ipmi.power_off(PowerOff::Soft).await.unwrap();
     ipmi.power_off(PowerOff::Hard).await.unwrap();
-    assert_eq!(bmc.state().chassis_controls, [1, 2, 5], "a state that holds is not set again");
+    assert_eq!(bmc.state().chassis_controls, [1, 2, 3, 5], "a state that holds is not set again");
 
     ipmi.boot_once(BootDevice::Cd).await.unwrap();
     let once = BootOverride { device: BootDevice::Cd, persistent: false };

@@ -30,6 +30,7 @@ enum ChassisControl {
     PowerDown = 0,
     PowerUp = 1,
     PowerCycle = 2,
+    HardReset = 3,
     SoftShutdown = 5,
 }
 
@@ -66,6 +67,10 @@ pub(super) fn power_off(bmc: &mut Bmc, how: PowerOff) -> Result<(), IpmiError> {
 
 pub(super) fn power_cycle(bmc: &mut Bmc) -> Result<(), IpmiError> {
     bmc.call("Chassis Control", ChassisControl::PowerCycle)
+}
+
+pub(super) fn power_reset(bmc: &mut Bmc) -> Result<(), IpmiError> {
+    bmc.call("Chassis Control", ChassisControl::HardReset)
 }
 
 /// Asks only for what does not hold yet: BMCs refuse the rest with "not in this state", and may

@@ -109,6 +109,14 @@ impl Ipmi {
         self.blocking(|shared| shared.attempt(&mut chassis::power_cycle)).await
     }
 
+    /// Presses the reset button; as [`Self::power_cycle`] otherwise.
+    ///
+    /// # Errors
+    /// As [`IpmiError`] says.
+    pub async fn power_reset(&self) -> Result<(), IpmiError> {
+        self.blocking(|shared| shared.attempt(&mut chassis::power_reset)).await
+    }
+
     /// Runs a goal, which may be stated twice, in the session; once more in a new one if the BMC
     /// has lost the first.
     async fn run<T, F>(&self, mut goal: F) -> Result<T, IpmiError>

@@ -137,8 +137,19 @@ pub fn decode(records: &[[u8; 16]]) -> Vec<Decoded> {
 /// marker's bytes in reverse as ipmitool prints them. The entries' own times are not read.
 #[must_use]
 pub fn decode_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Decoded> {
-    assemble(texts.into_iter().flat_map(|text| {
-        hex_runs(text).into_iter().filter_map(|run| Piece::from_run(&run)).collect::<Vec<_>>()
+    assemble(texts.into_iter().flat_map(Piece::from_text))
+}
+
+/// Every reason in log entries, each with its record where the log gives one, and its text.
+#[must_use]
+pub fn decode_entries<'a>(
+    entries: impl IntoIterator<Item = (Option<[u8; 16]>, &'a str)>,
+) -> Vec<Decoded> {
+    assemble(entries.into_iter().flat_map(|(record, text)| {
+        match record.and_then(|record| Piece::from_record(&record)) {
+            Some(piece) => vec![piece],
+            None => Piece::from_text(text),
+        }
     }))
 }
 
@@ -168,6 +179,10 @@ impl Piece {
             PART_TYPE if record[3..5] == MARK => Self::part(record[5..].first_chunk()?),
             _ => None,
         }
+    }
+
+    fn from_text(text: &str) -> Vec<Self> {
+        hex_runs(text).iter().filter_map(|run| Self::from_run(run)).collect()
     }
 
     /// The first record in a run of bytes that may begin with more of its header.
