@@ -7,7 +7,7 @@ use super::{
     BootControl, BootDevice, BootOverride, Class, Classified, EventLog, LogEntry, MediaSlot, Power,
     PowerControl, PowerOff, VirtualMedia,
 };
-use crate::types::{BmcAddress, BmcDriver, BmcHost, Privilege};
+use crate::types::{BmcAddress, BmcDriver, BmcHost};
 
 /// A BMC by Redfish or by IPMI.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ impl AnyBmc {
             BmcHost::Name(name) => name.clone(),
         };
         let port = address.ipmi_port().unwrap_or(ipmi::DEFAULT_PORT);
-        let login = ipmi::Login::new(credentials.username, credentials.password)
-            .with_privilege(ipmi_privilege(privilege));
+        let login =
+            ipmi::Login::new(credentials.username, credentials.password).with_privilege(privilege);
         Ok(Self::Ipmi(Ipmi::connect(&host, port, login).await?))
     }
 
@@ -102,16 +102,8 @@ impl AnyBmc {
     pub async fn power_reset(&self) -> Result<(), AnyBmcError> {
         match self {
             Self::Redfish(redfish) => Ok(redfish.power_reset().await?),
-            Self::Ipmi(ipmi) => Ok(ipmi.power_cycle().await?),
+            Self::Ipmi(ipmi) => Ok(ipmi.power_reset().await?),
         }
-    }
-}
-
-const fn ipmi_privilege(privilege: Privilege) -> ipmi::Privilege {
-    match privilege {
-        Privilege::User => ipmi::Privilege::User,
-        Privilege::Operator => ipmi::Privilege::Operator,
-        Privilege::Administrator => ipmi::Privilege::Administrator,
     }
 }
 

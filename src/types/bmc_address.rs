@@ -69,14 +69,14 @@ pub enum RedfishFlavour {
     UefiHttp,
 }
 
-/// IPMI privilege levels that can control a chassis.
+/// Level at which an IPMI session acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Privilege {
-    /// `USER`.
+    /// `USER`: reads.
     User,
-    /// `OPERATOR`.
+    /// `OPERATOR`: reads, and controls power and the boot device.
     Operator,
-    /// `ADMINISTRATOR`, the default.
+    /// `ADMINISTRATOR`, the default: everything.
     #[default]
     Administrator,
 }
@@ -194,6 +194,12 @@ impl RedfishFlavour {
             | Self::IdracVirtualMedia
             | Self::UefiHttp => true,
         }
+    }
+}
+
+impl fmt::Display for Privilege {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::net::UdpSocket;
 
-use leaseless::bmc::ipmi::{Ipmi, IpmiError, Login, Privilege};
+use leaseless::bmc::ipmi::{Ipmi, IpmiError, Login};
 use leaseless::bmc::{Class, Classified, Power, PowerControl};
-use leaseless::types::Secret;
+use leaseless::types::{Privilege, Secret};
 
 use super::responder::{Behaviour, Responder};
 use super::wire::Suite;

@@ -1,9 +1,9 @@
 //! OpenIPMI's `ipmi_sim`, driven to the effects it has on its host.
 
-use leaseless::bmc::ipmi::{IpmiError, Login, Privilege};
+use leaseless::bmc::ipmi::{IpmiError, Login};
 use leaseless::bmc::{BootControl, BootDevice, EventLog, Power, PowerControl, PowerOff};
-use leaseless::types::Secret;
 use leaseless::types::reason::{Failure, sel};
+use leaseless::types::{Privilege, Secret};
 
 use super::admin;
 use super::openipmi::{Simulator, ipmitool};

@@ -3,8 +3,8 @@
 use ipmi_rs::connection::{CompletionErrorCode, IpmiCommand};
 
 use super::error::IpmiError;
-use super::login::Privilege;
 use super::session::Session;
+use crate::types::Privilege;
 
 pub(super) struct Bmc {
     ipmi: ipmi_rs::Ipmi<Session>,

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use super::login::Privilege;
 use super::rakp::{Failed, status};
 use crate::bmc::{Class, Classified};
+use crate::types::Privilege;
 
 /// Why an IPMI operation failed.
 #[derive(Debug, thiserror::Error)]

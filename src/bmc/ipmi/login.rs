@@ -1,62 +1,17 @@
 //! Who logs in to a BMC, and how patiently.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use super::error::IpmiError;
 use super::rakp::{NAME_MAX, PASSWORD_MAX};
-use crate::types::Secret;
+use crate::types::{Privilege, Secret};
 
-/// Privilege level of a session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Privilege {
-    /// Reads.
-    User,
-    /// Reads, and controls power and the boot device.
-    Operator,
-    /// Everything.
-    #[default]
-    Administrator,
-}
-
-impl Privilege {
-    /// Its number in IPMI (table 6-5 and others).
-    pub(super) const fn number(self) -> u8 {
-        match self {
-            Self::User => 2,
-            Self::Operator => 3,
-            Self::Administrator => 4,
-        }
-    }
-}
-
-/// A privilege level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no IPMI privilege level: write USER, OPERATOR or ADMINISTRATOR")]
-pub struct PrivilegeError(String);
-
-impl FromStr for Privilege {
-    type Err = PrivilegeError;
-
-    /// As in the address's `?privilegelevel=`, either case.
-    fn from_str(text: &str) -> Result<Self, PrivilegeError> {
-        match text.to_ascii_uppercase().as_str() {
-            "USER" => Ok(Self::User),
-            "OPERATOR" => Ok(Self::Operator),
-            "ADMINISTRATOR" => Ok(Self::Administrator),
-            _ => Err(PrivilegeError(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Privilege {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::User => "USER",
-            Self::Operator => "OPERATOR",
-            Self::Administrator => "ADMINISTRATOR",
-        })
+/// A level's number in IPMI (§22.18).
+pub(super) const fn level(privilege: Privilege) -> u8 {
+    match privilege {
+        Privilege::User => 2,
+        Privilege::Operator => 3,
+        Privilege::Administrator => 4,
     }
 }
 

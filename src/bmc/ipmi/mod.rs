@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use self::bmc::Bmc;
 pub use self::error::IpmiError;
-pub use self::login::{Login, Patience, Privilege, PrivilegeError};
+pub use self::login::{Login, Patience};
 use self::session::Session;
 use self::wire::Wire;
 use super::{

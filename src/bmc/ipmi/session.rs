@@ -11,7 +11,7 @@ use ipmi_rs::connection::{
 
 use super::crypto::{Hash, Keys};
 use super::error::{Asker, IpmiError};
-use super::login::Login;
+use super::login::{Login, level};
 use super::packet::{self, Answer, Packet, payload};
 use super::rakp::{self, Challenge, Console, Failed, Opened, Reply, status};
 use super::wire::Wire;
@@ -68,8 +68,8 @@ impl Session {
     /// A session starts at user level, whatever was asked for before (§22.18).
     fn raise_privilege(&mut self, login: &Login) -> Result<(), IpmiError> {
         const NAME: &str = "Set Session Privilege Level";
-        let level = [login.privilege.number()];
-        let answer = self.command(NETFN_APP, SET_SESSION_PRIVILEGE_LEVEL, 0, &level)?;
+        let wanted = [level(login.privilege)];
+        let answer = self.command(NETFN_APP, SET_SESSION_PRIVILEGE_LEVEL, 0, &wanted)?;
         match *answer.data {
             [0, ..] => Ok(()),
             // 80h: not available for this user; 81h: above the limit of user or channel.
@@ -183,7 +183,7 @@ impl IpmiConnection for Session {
 
 /// The first thing that anybody asks a BMC: is it there, and does it speak IPMI 2.0?
 fn ask_capabilities(wire: &mut Wire, login: &Login) -> Result<(), IpmiError> {
-    let data = [THIS_CHANNEL, login.privilege.number()];
+    let data = [THIS_CHANNEL, level(login.privilege)];
     let message = packet::request(NETFN_APP, GET_CHANNEL_AUTH_CAPABILITIES, 0, 0, &data);
     let datagram = packet::outside_session(&message);
     let data = wire.exchange(
@@ -255,7 +255,7 @@ fn agree_once(wire: &mut Wire, login: &Login, hash: Hash) -> Result<Agreed, Setu
     let console = Console {
         session: session_id().map_err(SetupError::Ipmi)?,
         random: random().map_err(SetupError::Ipmi)?,
-        privilege: login.privilege.number(),
+        privilege: level(login.privilege),
         user: login.user.as_bytes(),
         password: login.password.expose().as_bytes(),
         kg: login.kg.as_ref().map(|kg| kg.expose().as_bytes()),

@@ -5,8 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::bmc::redfish::{ProcessorInfo, SystemInfo};
-use crate::bmc::{BootDevice, BootOverride, LogEntry, MediaSlot, Power};
-use crate::types::reason::sel;
+use crate::bmc::{self, BootDevice, BootOverride, LogEntry, MediaSlot, Power};
 
 /// An event log, and what leaseless itself wrote into it.
 #[derive(Debug, Serialize)]
@@ -15,14 +14,9 @@ pub(super) struct Log {
     pub(super) reasons: Vec<String>,
 }
 
-/// The reasons in a log: from raw records where the BMC gives them, else from its texts.
+/// The reasons in a log, in words.
 pub(super) fn reasons(entries: &[LogEntry]) -> Vec<String> {
-    let records: Vec<[u8; 16]> = entries.iter().filter_map(|entry| entry.raw).collect();
-    let mut found = sel::decode(&records);
-    if found.is_empty() {
-        found = sel::decode_text(entries.iter().map(|entry| entry.message.as_str()));
-    }
-    found.iter().map(|decoded| decoded.reason.to_string()).collect()
+    bmc::reasons(entries).iter().map(|found| found.reason.to_string()).collect()
 }
 
 pub(super) fn power(power: Power) -> &'static str {
