@@ -12,14 +12,16 @@ use super::clock;
 use super::coldplug::Coldplug;
 use super::config::{self, ConfigError, Configuration, Patience};
 use super::controller_client::ControllerClient;
+use super::inventory::{self, hardware_details::hardware_details};
 use super::kernel_line::KernelLine;
-use super::network::{self, Assigned, Options, Outcome};
+use super::network::{self, Options, Outcome};
 use super::telemetry::chain;
 use crate::netdata;
 use crate::sys::console::Consoles;
+use crate::sys::sysfs::Root;
 use crate::sys::{machine, mount};
 use crate::types::boot::SENTINEL_PATH;
-use crate::types::hardware::{Cpu, HardwareDetails, Nic};
+use crate::types::hardware::HardwareDetails;
 use crate::types::reason::Failure;
 use crate::types::report::{Instruction, Report};
 
@@ -164,7 +166,7 @@ impl Agent {
             self.announcer.announce(&problems).await;
         }
         tell(&client, &addresses(&network)).await;
-        let report = Report { hardware: self.hardware(&network).await, problems };
+        let report = Report { hardware: self.hardware().await, problems };
         self.report(&mut client, &report).await.map_err(|failure| vec![failure])
     }
 
@@ -217,16 +219,23 @@ impl Agent {
         Ok(network::bring_up(&data, &options, &mut |step| tracing::info!("{step}")).await)
     }
 
-    /// What is known of the hardware: the architecture, and the NICs that have addresses.
-    async fn hardware(&self, network: &Outcome) -> HardwareDetails {
+    /// The hardware, once the buses are quiet.
+    async fn hardware(&self) -> HardwareDetails {
         if let Place::Ramdisk { coldplug: Some(coldplug), .. } = &self.place {
             coldplug.settled(QUIET, SETTLED).await;
         }
-        HardwareDetails {
-            cpu: Cpu { arch: std::env::consts::ARCH.to_owned(), ..Cpu::default() },
-            nics: network.addresses.iter().map(nic).collect(),
-            ..HardwareDetails::default()
+        let root = Root::live();
+        let observed = inventory::observe(&root).await;
+        // Disks answer when they like.
+        let collected = tokio::task::spawn_blocking(move || inventory::collect(&root, &observed));
+        let Ok((inventory, problems)) = collected.await else {
+            tracing::error!("collecting the inventory failed");
+            return HardwareDetails::default();
+        };
+        for problem in problems {
+            tracing::warn!("{problem}");
         }
+        hardware_details(&inventory)
     }
 
     /// Reports, and waits for an instruction.
@@ -297,21 +306,6 @@ fn addresses(network: &Outcome) -> String {
         .map(|assigned| format!("{} {}", assigned.link, assigned.address))
         .collect();
     format!("network is up: {}", list.join(", "))
-}
-
-fn nic(assigned: &Assigned) -> Nic {
-    Nic {
-        name: assigned.link.to_string(),
-        model: String::new(),
-        mac: assigned.mac,
-        ip: assigned.address.addr().to_string(),
-        speed_gbps: 0,
-        vlans: Vec::new(),
-        vlan_id: None,
-        pxe: false,
-        lldp: None,
-        pci_address: String::new(),
-    }
 }
 
 /// 5, 10, 20, 40, 60, 60, … seconds.

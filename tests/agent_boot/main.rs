@@ -86,6 +86,7 @@ async fn a_machine_finds_its_segment_reports_and_powers_off() {
     assert_eq!(report.problems, []);
     let nic = report.hardware.nics.iter().find(|nic| nic.ip == "10.0.2.15");
     assert_eq!(nic.map(|nic| nic.mac.to_string()).as_deref(), Some(MAC), "{report:#?}");
+    assert_eq!(report.hardware.system_vendor.manufacturer, "QEMU");
     controller.host.instruct(Instruction::PowerOff);
     machine.says("told to stop: PowerOff").await;
     machine.powers_off().await;

@@ -38,7 +38,11 @@ pub fn collect(root: &Root, observed: &Observed) -> (Inventory, Vec<Problem>) {
         numa: memory::numa_nodes(root),
         bmc: observed.bmc,
         boot: boot::collect(root),
-        hostname: root.text("proc/sys/kernel/hostname").unwrap_or_default(),
+        hostname: root
+            .text("proc/sys/kernel/hostname")
+            // What the kernel says until somebody names the host.
+            .filter(|name| name != "(none)")
+            .unwrap_or_default(),
         pci: pci::pci_devices(root),
         usb: pci::usb_devices(root),
         smbios,
