@@ -174,6 +174,9 @@ fn show(args: &ShowArgs) -> Result<(), CliError> {
 }
 
 fn convert(args: &ConvertArgs) -> Result<(), CliError> {
+    if args.out.is_some() && args.to != ConvertFormat::Networkd {
+        return Err(CliError::Usage(anyhow!("--out goes with --to networkd alone")));
+    }
     let data = load(&args.file)?;
     match args.to {
         ConvertFormat::Openstack => {

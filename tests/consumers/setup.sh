@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts the real consumers of network data into DIRECTORY, for tests/netdata_consumers.rs:
 # cloud-init (Debian's package, unpacked and never installed: it would want to run at boot),
-# glean, and Ironic's wheel for its JSON schema. Then: LEASELESS_CONSUMERS=DIRECTORY cargo test
+# glean, Ironic's wheel for its JSON schema, and systemd-networkd, unpacked too. Then: LEASELESS_CONSUMERS=DIRECTORY cargo test
 set -eu
 
 [ $# -eq 1 ] || { echo "usage: $0 DIRECTORY" >&2; exit 64; }
@@ -17,7 +17,9 @@ $pip install glean==1.25.1 jsonschema==4.23.0 \
 $pip install --no-deps ironic==39.0.0
 
 cd "$directory"
-apt-get -qq download cloud-init
-dpkg -x cloud-init_*.deb cloud-init
-rm cloud-init_*.deb
+apt-get -qq download cloud-init systemd libsystemd-shared
+for package in *.deb; do
+    dpkg -x "$package" "${package%%_*}"
+    rm "$package"
+done
 touch complete

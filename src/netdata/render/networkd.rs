@@ -63,7 +63,7 @@ impl Writer<'_> {
             text.push_str("MIIMonitorSec=100ms\n");
         }
         for (name, value) in bond::options(bond) {
-            match bond_key(name) {
+            match bond_key(name).filter(|_| networkd_knows(&value)) {
                 Some((key, unit)) => writeln!(text, "{key}={}{unit}", bond_value(&value)).ok(),
                 None => writeln!(text, "# networkd has no setting for {name}={value}").ok(),
             };
@@ -136,8 +136,10 @@ impl Writer<'_> {
                 writeln!(text, "\n[Address]\nAddress={net}").ok();
             }
         }
+        let is_fixed = |network: &&Network| matches!(network.addressing, Addressing::Static(_));
+        let has_fixed = networks.iter().any(is_fixed);
         for route in networks.iter().flat_map(|network| &network.routes) {
-            write_route(route, text);
+            write_route(route, has_fixed, text);
         }
     }
 
@@ -173,13 +175,16 @@ fn accepts_ra(networks: &[&Network]) -> bool {
     })
 }
 
-fn write_route(route: &Route, text: &mut String) {
+/// Without a fixed address networkd takes every gateway to be on-link, and wants it said.
+fn write_route(route: &Route, has_fixed: bool, text: &mut String) {
     writeln!(text, "\n[Route]\nDestination={}", route.destination).ok();
     match route.gateway {
         Some(gateway) => writeln!(text, "Gateway={gateway}").ok(),
-        None => writeln!(text, "Scope=link").ok(),
+        // IPv6 routes have no scope.
+        None if route.destination.addr().is_ipv4() => writeln!(text, "Scope=link").ok(),
+        None => None,
     };
-    if route.onlink {
+    if route.gateway.is_some() && (route.onlink || !has_fixed) {
         text.push_str("GatewayOnLink=yes\n");
     }
     if route.rank > 0 {
@@ -198,7 +203,6 @@ fn bond_key(name: &str) -> Option<(&'static str, &'static str)> {
         "arp_ip_target" => ("ARPIPTargets", ""),
         "arp_validate" => ("ARPValidate", ""),
         "arp_all_targets" => ("ARPAllTargets", ""),
-        "missed_max" => ("ARPMissedMax", ""),
         "primary_reselect" => ("PrimaryReselectPolicy", ""),
         "fail_over_mac" => ("FailOverMACPolicy", ""),
         "xmit_hash_policy" => ("TransmitHashPolicy", ""),
@@ -215,6 +219,12 @@ fn bond_key(name: &str) -> Option<(&'static str, &'static str)> {
         "tlb_dynamic_lb" => ("DynamicTransmitLoadBalancing", ""),
         _ => return None,
     })
+}
+
+/// Values of the kernel that networkd (252) has no word for.
+fn networkd_knows(value: &OptionValue) -> bool {
+    let unknown = ["vlan+srcmac", "filter", "filter_active", "filter_backup"];
+    !matches!(value, OptionValue::Word(word) if unknown.contains(word))
 }
 
 fn bond_value(value: &OptionValue) -> String {
