@@ -20,6 +20,9 @@ pub const PROTOCOL_DHCP: u8 = 16;
 /// Below this MTU the kernel takes IPv6 off a device, its sysctls included (RFC 8200 §5).
 pub const IPV6_MIN_MTU: u32 = 1280;
 
+/// MTU of a fresh Ethernet device.
+pub const ETHERNET_MTU: u32 = 1500;
+
 /// One network namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Host {

@@ -4,12 +4,11 @@
 
 use ipnet::IpNet;
 
-use super::current::{Address, BondState, Device, DeviceKind, Host, IPV6_MIN_MTU, Ipv6Settings};
+use super::current::{
+    Address, BondState, Device, DeviceKind, ETHERNET_MTU, Host, IPV6_MIN_MTU, Ipv6Settings,
+};
 use super::op::{Ipv6Setting, Op};
 use crate::types::{IfName, Mac};
-
-/// MTU of a fresh bond.
-const ETHERNET_MTU: u32 = 1500;
 
 impl Host {
     /// Does to this copy of the host what the kernel would do. Operations on links that are not

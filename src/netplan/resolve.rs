@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::current::{Device, DeviceKind, Host, IPV6_MIN_MTU};
+use super::current::{Device, DeviceKind, ETHERNET_MTU, Host, IPV6_MIN_MTU};
 use super::desired::{Automatic, Desired, Ipv6Wanted, Wanted, WantedBond, WantedKind, WantedRoute};
 use super::names::Names;
 use crate::netdata::model::{
@@ -309,49 +309,51 @@ impl Resolver<'_> {
         self.out.desired.sort_routes();
     }
 
-    /// A lower link is at least as large as what is on it; members follow their bond.
+    /// A lower link is at least as large as what is on it; members follow their bond. Upper links
+    /// first, so that what is below hears of all above.
     fn settle_mtus(&mut self) {
-        let host = self.host;
         let links = self.out.desired.links.clone();
         for link in links.iter().rev() {
+            let members: Vec<&Wanted> =
+                links.iter().filter(|below| below.master.as_ref() == Some(&link.name)).collect();
             let own = self.out.desired.link(&link.name).and_then(|link| link.mtu);
-            match &link.kind {
-                WantedKind::Nic => {}
-                WantedKind::Vlan { parent, .. } => {
-                    let current = host.device(parent).map(|device| device.mtu);
-                    self.raise(parent, own, current);
-                }
-                WantedKind::Bond(_) => {
-                    let members =
-                        || links.iter().filter(|below| below.master.as_ref() == Some(&link.name));
-                    let mtu = own.or_else(|| members().filter_map(|member| member.mtu).max());
-                    self.set_mtu(&link.name, mtu);
-                    for member in members() {
-                        if let Some(mtu) = mtu {
-                            self.note_mtu(&member.name, member.mtu, mtu);
-                            self.set_mtu(&member.name, Some(mtu));
-                        }
-                    }
-                }
+            let stated = own.or_else(|| members.iter().filter_map(|member| member.mtu).max());
+            let mtu = self.at_least(&link.name, stated);
+            self.note_mtu(&link.name, link.mtu, mtu);
+            self.set_mtu(&link.name, mtu);
+            for member in members.iter().filter(|_| mtu.is_some()) {
+                self.set_mtu(&member.name, mtu);
             }
         }
         self.drop_ipv6_below_its_mtu();
     }
 
-    fn raise(&mut self, lower: &IfName, upper: Option<u32>, current: Option<u32>) {
-        let (Some(upper), Some(link)) = (upper, self.out.desired.link(lower)) else { return };
-        let stated = link.mtu;
-        if stated.or(current).unwrap_or(0) < upper {
-            self.note_mtu(lower, stated, upper);
-            self.set_mtu(lower, Some(upper));
+    /// The stated MTU, or more for the VLANs on the link; `None` where what it has will do.
+    fn at_least(&self, link: &IfName, stated: Option<u32>) -> Option<u32> {
+        let on_it = self.out.desired.links.iter().filter(|upper| match &upper.kind {
+            WantedKind::Vlan { parent, .. } => parent == link,
+            WantedKind::Nic | WantedKind::Bond(_) => false,
+        });
+        let upper = on_it.filter_map(|upper| upper.mtu).max();
+        let current = match self.host.device(link) {
+            Some(device) if device.is_port() => device.mtu,
+            // It may have to be made anew, and is fresh then.
+            Some(device) => device.mtu.min(ETHERNET_MTU),
+            None => ETHERNET_MTU,
+        };
+        match (stated, upper) {
+            (Some(stated), upper) => Some(stated.max(upper.unwrap_or(0))),
+            (None, upper) => upper.filter(|upper| *upper > current),
         }
     }
 
-    fn note_mtu(&mut self, link: &IfName, stated: Option<u32>, mtu: u32) {
-        if let Some(stated) = stated.filter(|stated| *stated != mtu) {
+    fn note_mtu(&mut self, link: &IfName, stated: Option<u32>, settled: Option<u32>) {
+        if let (Some(stated), Some(mtu)) = (stated, settled)
+            && stated != mtu
+        {
             self.out
                 .notes
-                .push(format!("{link}: MTU {mtu} instead of {stated}, for what is on it"));
+                .push(format!("{link}: MTU {mtu} instead of {stated}, for its bond or VLANs"));
         }
     }
 
