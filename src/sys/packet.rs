@@ -73,11 +73,45 @@ impl PacketSocket {
         }
     }
 
+    /// Receives frames to this group, too (`PACKET_MR_MULTICAST`), for as long as the socket lives.
+    ///
+    /// # Errors
+    /// The kernel's: `ENODEV` when the device is gone.
+    pub fn join(&self, group: Mac) -> io::Result<()> {
+        let mut address = [0; 8];
+        address[..6].copy_from_slice(&group.octets());
+        let request = libc::packet_mreq {
+            mr_ifindex: self.index,
+            mr_type: libc::PACKET_MR_MULTICAST as u16,
+            mr_alen: 6,
+            mr_address: address,
+        };
+        // SAFETY: `request` is a `packet_mreq` of the length given.
+        let joined = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_ADD_MEMBERSHIP,
+                (&raw const request).cast(),
+                size_of::<libc::packet_mreq>() as libc::socklen_t,
+            )
+        };
+        if joined < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
     /// Receives one payload that somebody else sent; our own frames are skipped.
     ///
     /// # Errors
     /// The kernel's.
     pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive_from(buffer).await.map(|(length, _)| length)
+    }
+
+    /// As [`PacketSocket::receive`], with the sender's MAC.
+    ///
+    /// # Errors
+    /// The kernel's: `ENETDOWN` once each time the device goes down; it works on when that is up.
+    pub async fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, Mac)> {
         loop {
             let mut ready = self.fd.readable().await?;
             let mut from = link_address(0, 0, None);
@@ -96,9 +130,10 @@ impl PacketSocket {
                 };
                 usize::try_from(received).map_err(|_| io::Error::last_os_error())
             });
+            let [a, b, c, d, e, f, ..] = from.sll_addr;
             match received {
                 Ok(Ok(_)) if from.sll_pkttype == libc::PACKET_OUTGOING => {}
-                Ok(done) => return done,
+                Ok(done) => return Ok((done?, Mac::new([a, b, c, d, e, f]))),
                 Err(_not_yet) => {}
             }
         }

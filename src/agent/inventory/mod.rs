@@ -12,6 +12,7 @@ pub mod disks;
 pub mod hardware_details;
 pub mod ironic;
 pub mod lldp;
+pub mod lldp_listener;
 pub mod memory;
 pub mod model;
 pub mod nics;

@@ -3,8 +3,6 @@
 
 mod id;
 mod organization;
-#[cfg(test)]
-mod tests;
 
 use std::net::IpAddr;
 
@@ -108,6 +106,14 @@ impl Neighbour {
     /// Another protocol, or no chassis id, port id and time to live, in this order, at the start.
     pub fn parse(frame: &[u8]) -> Result<Self, FrameError> {
         let (source, pdu) = ethernet(frame).ok_or(FrameError::NotLldp)?;
+        Self::parse_pdu(source, pdu)
+    }
+
+    /// Reads what is behind the Ethernet header.
+    ///
+    /// # Errors
+    /// No chassis id, port id and time to live, in this order, at the start.
+    pub fn parse_pdu(source: Mac, pdu: &[u8]) -> Result<Self, FrameError> {
         let mut malformed = Vec::new();
         let tlvs = split(pdu, &mut malformed);
         let value = |place: usize, name: &'static str| {
@@ -147,6 +153,13 @@ impl Neighbour {
         }
         neighbour.tlvs = tlvs;
         Ok(neighbour)
+    }
+
+    /// Whether it says that it is a bridge or a router now: a switch, rather than a phone or host.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        const BRIDGE_OR_ROUTER: u16 = 1 << 2 | 1 << 4;
+        self.capabilities.is_some_and(|now| now.enabled & BRIDGE_OR_ROUTER != 0)
     }
 
     /// `None` when it can't be read. What is not known is no error.

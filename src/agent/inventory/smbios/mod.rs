@@ -2,8 +2,6 @@
 //! single length in them: firmware gets them wrong, and a broken table still says whose it is.
 
 mod structure;
-#[cfg(test)]
-mod tests;
 
 use structure::Structure;
 pub use structure::TableError;
