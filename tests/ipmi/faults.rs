@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leaseless::bmc::ipmi::{Ipmi, IpmiError, Patience};
-use leaseless::bmc::{EventLog, Power, PowerControl};
+use leaseless::bmc::{Class, Classified, EventLog, Power, PowerControl};
 
 use super::responder::{Behaviour, Responder};
 use super::{IMPATIENCE, PATIENCE, admin, connect};
@@ -71,4 +71,13 @@ async fn an_empty_log_has_no_entries() {
     let bmc = Responder::start(Behaviour::default());
     let ipmi = connect(&bmc, admin()).await.unwrap();
     assert_eq!(ipmi.entries().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_bmc_without_a_log_says_so() {
+    let bmc = Responder::start(Behaviour { has_log: false, ..Behaviour::default() });
+    let ipmi = connect(&bmc, admin()).await.unwrap();
+    let error = ipmi.entries().await.unwrap_err();
+    assert_eq!(error.to_string(), "this BMC has no Get SEL Info");
+    assert_eq!(error.class(), Class::Unsupported);
 }

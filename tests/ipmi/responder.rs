@@ -32,6 +32,7 @@ pub struct Behaviour {
     pub busy: u32,
     /// Gives event log entries in pieces of at most 8 bytes.
     pub log_in_pieces: bool,
+    pub has_log: bool,
     pub sessions_taken: bool,
 }
 
@@ -52,6 +53,7 @@ impl Default for Behaviour {
             spoils_codes: false,
             busy: 0,
             log_in_pieces: false,
+            has_log: true,
             sessions_taken: false,
         }
     }
@@ -323,6 +325,9 @@ impl Bmc {
         if command.0 == 0x0A && state.busy_given < self.behaviour.busy {
             state.busy_given += 1;
             return vec![0xC0];
+        }
+        if command.0 == 0x0A && !self.behaviour.has_log {
+            return vec![0xC1];
         }
         match (command, data) {
             ((6, 0x3B), [level]) if *level > self.behaviour.privilege_limit => vec![0x81],

@@ -30,12 +30,7 @@ impl Bmc {
     ) -> Result<C::Output, IpmiError> {
         match self.ask(name, command)? {
             Answer::Done(output) => Ok(output),
-            Answer::Refused(CompletionErrorCode::NodeBusy) => {
-                Err(IpmiError::Busy { command: name })
-            }
-            Answer::Refused(code) => {
-                Err(IpmiError::Refused { command: name, code: format!("{code:?}") })
-            }
+            Answer::Refused(code) => Err(refusal(name, code)),
         }
     }
 
@@ -60,5 +55,16 @@ impl Bmc {
                 | Error::UnexpectedResponse { .. },
             ) => Err(IpmiError::Malformed { command: name }),
         }
+    }
+}
+
+/// What a completion code means to whoever asked.
+pub(super) fn refusal(command: &'static str, code: CompletionErrorCode) -> IpmiError {
+    match code {
+        CompletionErrorCode::NodeBusy => IpmiError::Busy { command },
+        CompletionErrorCode::InvalidCommand | CompletionErrorCode::InvalidCommandForLun => {
+            IpmiError::Unsupported { command }
+        }
+        code => IpmiError::Refused { command, code: format!("{code:?}") },
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn set(bmc: &mut Bmc, wanted: BootOverride) -> Result<(), IpmiError> 
         && bmc.call("Get Device ID", GetDeviceId)?.manufacturer_id == SUPERMICRO;
     match bmc.call(NAME, KeepFlags) {
         // OpenBMC and others have no such option; the flags themselves still count.
-        Ok(()) | Err(IpmiError::Refused { .. }) => {}
+        Ok(()) | Err(IpmiError::Refused { .. } | IpmiError::Unsupported { .. }) => {}
         Err(error) => return Err(error),
     }
     bmc.call(NAME, Flags::new(wanted, is_supermicro))

@@ -99,6 +99,12 @@ pub enum IpmiError {
     /// The BMC ended session setup for a reason that is none of the above.
     #[error("the BMC refused to open a session with RMCP+ status {0:#04x}")]
     SessionRefused(u8),
+    /// The BMC does not have the command.
+    #[error("this BMC has no {command}")]
+    Unsupported {
+        /// IPMI's name of the command.
+        command: &'static str,
+    },
     /// The BMC answered a command with a completion code.
     #[error("the BMC refused {command} with completion code {code}")]
     Refused {
@@ -156,7 +162,9 @@ impl Classified for IpmiError {
             | Self::SessionRefused(_)
             | Self::Refused { .. }
             | Self::Malformed { .. } => Class::Permanent,
-            Self::OldVersion | Self::SuiteUnsupported => Class::Unsupported,
+            Self::OldVersion | Self::SuiteUnsupported | Self::Unsupported { .. } => {
+                Class::Unsupported
+            }
         }
     }
 }

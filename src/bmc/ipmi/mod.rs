@@ -8,7 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `crypto`, `packet`, `rakp` | bytes: keyed hashes, datagrams, session setup; pure |
-//! | `wire`, `session` | socket with retransmission, session over it; blocking |
+//! | `wire`, `window`, `session` | socket with retransmission, session over it; blocking |
 //! | `bmc`, `chassis`, `boot`, `sel` | commands |
 
 mod bmc;
@@ -21,6 +21,7 @@ mod packet;
 mod rakp;
 mod sel;
 mod session;
+mod window;
 mod wire;
 
 use std::fmt;

@@ -10,7 +10,7 @@ use ipmi_rs::storage::sel::{Entry, EventDirection, GetSelInfo, ReserveSel};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::bmc::{Answer, Bmc};
+use super::bmc::{Answer, Bmc, refusal};
 use super::error::IpmiError;
 use crate::bmc::LogEntry;
 
@@ -112,9 +112,7 @@ impl Reader {
                     CompletionErrorCode::CannotReturnNumOfRequestedBytes
                     | CompletionErrorCode::RequestDataLengthLimitExceeded,
                 ) => self.in_pieces = true,
-                Answer::Refused(code) => {
-                    return Err(IpmiError::Refused { command: NAME, code: format!("{code:?}") });
-                }
+                Answer::Refused(code) => return Err(refusal(NAME, code)),
             }
         }
         for _ in 0..RESERVATION_TRIES {
@@ -141,9 +139,7 @@ fn pieces(bmc: &mut Bmc, id: u16) -> Result<Option<(u16, [u8; RECORD])>, IpmiErr
             Answer::Refused(CompletionErrorCode::ReservationCancelledOrInvalidId) => {
                 return Ok(None);
             }
-            Answer::Refused(code) => {
-                return Err(IpmiError::Refused { command: NAME, code: format!("{code:?}") });
-            }
+            Answer::Refused(code) => return Err(refusal(NAME, code)),
         }
     }
     let record = <[u8; RECORD]>::try_from(record);

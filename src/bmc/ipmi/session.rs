@@ -14,6 +14,7 @@ use super::error::{Asker, IpmiError};
 use super::login::{Login, level};
 use super::packet::{self, Answer, Packet, payload};
 use super::rakp::{self, Challenge, Console, Failed, Opened, Reply, status};
+use super::window::Window;
 use super::wire::Wire;
 
 const NETFN_APP: u8 = 0x06;
@@ -348,69 +349,4 @@ fn random<const N: usize>() -> Result<[u8; N], IpmiError> {
 /// Zero means "no session" on the wire.
 fn session_id() -> Result<u32, IpmiError> {
     random().map(|bytes| u32::from_le_bytes(bytes).max(1))
-}
-
-/// Sequence numbers that a session has received (§13.28.4 of RMCP+, §6.12.13): each once, up to 15
-/// ahead of the highest and up to 16 behind.
-#[derive(Debug, Default)]
-struct Window {
-    highest: Option<u32>,
-    /// Bit n: `highest - n` was received.
-    seen: u32,
-}
-
-impl Window {
-    const AHEAD: u32 = 15;
-    const BEHIND: u32 = 16;
-
-    fn admits(&mut self, sequence: u32) -> bool {
-        let Some(highest) = self.highest else {
-            (self.highest, self.seen) = (Some(sequence), 1);
-            return true;
-        };
-        let (ahead, behind) = (sequence.wrapping_sub(highest), highest.wrapping_sub(sequence));
-        if (1..=Self::AHEAD).contains(&ahead) {
-            (self.highest, self.seen) = (Some(sequence), self.seen << ahead | 1);
-            return true;
-        }
-        let fresh = behind <= Self::BEHIND && self.seen & 1 << behind == 0;
-        if fresh {
-            self.seen |= 1 << behind;
-        }
-        fresh
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_sequence_number_is_admitted_once() {
-        let mut window = Window::default();
-        for (sequence, admitted) in [
-            (5, true),
-            (5, false),
-            (7, true),
-            (6, true),
-            (6, false),
-            (22, true),
-            (38, false),
-            (7, false),
-            (8, true),
-            (5, false),
-            (37, true),
-        ] {
-            assert_eq!(window.admits(sequence), admitted, "{sequence}");
-        }
-    }
-
-    #[test]
-    fn sequence_numbers_wrap() {
-        let mut window = Window::default();
-        assert!(window.admits(u32::MAX));
-        assert!(window.admits(1));
-        assert!(window.admits(u32::MAX - 1));
-        assert!(!window.admits(u32::MAX));
-    }
 }
