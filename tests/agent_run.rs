@@ -58,19 +58,22 @@ async fn a_service_reports_obeys_and_keeps_its_secrets() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let reported = async {
-        loop {
+    // Its log is read all along: a full pipe would stop it.
+    let ended = tokio::time::timeout(PATIENCE, service.wait_with_output());
+    let told = async {
+        let report = loop {
             if let AgentEvent::Reported(report) = host.next_event().await {
-                return report;
+                break report;
             }
-        }
+        };
+        host.instruct(Instruction::PowerOff);
+        report
     };
-    let report = tokio::time::timeout(PATIENCE, reported).await.expect("it reports in time");
+    let (ended, report) = tokio::join!(ended, tokio::time::timeout(PATIENCE, told));
+    let report = report.expect("it reports in time");
     assert_eq!(report.hardware.cpu.arch, std::env::consts::ARCH);
     assert_eq!(report.problems, []);
-    host.instruct(Instruction::PowerOff);
-    let ended = tokio::time::timeout(PATIENCE, service.wait_with_output());
-    let output = ended.await.expect("it ends in time").unwrap();
+    let output = ended.expect("it ends in time").unwrap();
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");
     assert!(log.contains("reported: waiting for instructions"), "{log}");
