@@ -2,7 +2,7 @@
 //! Names who signed a certificate that does not verify.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -66,41 +66,60 @@ impl TlsPolicy {
     }
 
     fn trust(&self, provider: &Arc<CryptoProvider>) -> Result<Trust, Cause> {
-        let mut roots = RootCertStore::empty();
-        let pinned: Vec<CertificateDer<'static>> = match &self.ca_pem {
-            Some(pem) => CertificateDer::pem_slice_iter(pem)
-                .collect::<Result<_, _>>()
-                .map_err(|error| Cause::Roots(format!("the CA file is no PEM: {error}")))?,
-            None => Vec::new(),
-        };
-        if self.ca_pem.is_some() && pinned.is_empty() {
+        let Some(pem) = &self.ca_pem else { return Ok(Trust::System(OnceLock::new())) };
+        let pinned: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(pem)
+            .collect::<Result<_, _>>()
+            .map_err(|error| Cause::Roots(format!("the CA file is no PEM: {error}")))?;
+        if pinned.is_empty() {
             let text = "the CA file holds no certificate: it needs BEGIN CERTIFICATE blocks";
             return Err(Cause::Roots(text.to_owned()));
         }
-        if self.ca_pem.is_some() {
-            roots.add_parsable_certificates(pinned.iter().cloned());
-        } else {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        // A system without any CA trusts nothing; that is said when a certificate comes.
-        let chain = if roots.is_empty() {
-            None
-        } else {
-            let builder =
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-            Some(builder.build().map_err(|error| Cause::Roots(error.to_string()))?)
-        };
+        let chain = chain_to(pinned.iter().cloned(), provider);
         Ok(Trust::Only { pinned, chain })
     }
 }
 
+/// A verifier for what these CAs signed; `None` if none of them can be used.
+fn chain_to(
+    cas: impl IntoIterator<Item = CertificateDer<'static>>,
+    provider: &Arc<CryptoProvider>,
+) -> Option<Arc<WebPkiServerVerifier>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(cas);
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build().ok()
+}
+
 enum Trust {
     Anything,
+    /// What the system's CAs signed; they are read when the first certificate comes.
+    System(OnceLock<Option<Arc<WebPkiServerVerifier>>>),
     /// These very certificates, or what these CAs signed.
     Only {
         pinned: Vec<CertificateDer<'static>>,
         chain: Option<Arc<WebPkiServerVerifier>>,
     },
+}
+
+impl Trust {
+    /// Whether this very certificate is enough. BMCs sign for themselves, with names that fit no
+    /// address: the certificate itself is proof then.
+    fn is_pinned(&self, certificate: &CertificateDer<'_>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::System(_) => false,
+            Self::Only { pinned, .. } => pinned.iter().any(|pin| pin == certificate),
+        }
+    }
+
+    fn chain(&self, provider: &Arc<CryptoProvider>) -> Option<&Arc<WebPkiServerVerifier>> {
+        match self {
+            Self::Anything => None,
+            Self::System(chain) => chain
+                .get_or_init(|| chain_to(rustls_native_certs::load_native_certs().certs, provider))
+                .as_ref(),
+            Self::Only { chain, .. } => chain.as_ref(),
+        }
+    }
 }
 
 struct Verifier {
@@ -124,17 +143,14 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified = match &self.trust {
-            Trust::Anything => Ok(ServerCertVerified::assertion()),
-            // BMCs sign for themselves, with names that fit no address: the very certificate is
-            // proof enough.
-            Trust::Only { pinned, .. } if pinned.iter().any(|pin| pin == end_entity) => {
-                Ok(ServerCertVerified::assertion())
-            }
-            Trust::Only { chain: Some(chain), .. } => {
+        if self.trust.is_pinned(end_entity) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let verified = match self.trust.chain(&self.provider) {
+            Some(chain) => {
                 chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
             }
-            Trust::Only { chain: None, .. } => Err(rustls::CertificateError::UnknownIssuer.into()),
+            None => Err(rustls::CertificateError::UnknownIssuer.into()),
         };
         if verified.is_err() {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
