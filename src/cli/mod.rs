@@ -4,9 +4,11 @@
 mod bmc;
 pub mod bmc_args;
 mod completions;
+mod inspect;
 mod ipam;
 mod man;
 mod netdata;
+mod progress;
 
 use std::process::ExitCode;
 
@@ -35,6 +37,7 @@ pub struct Cli {
 enum Noun {
     Bmc(bmc::BmcCommand),
     Completions(completions::CompletionsArgs),
+    Inspect(inspect::InspectArgs),
     Ipam(ipam::IpamArgs),
     Man(man::ManArgs),
     Netdata(netdata::NetdataArgs),
@@ -79,6 +82,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
     log_to_stderr(&cli.log)?;
     match cli.noun {
         Noun::Bmc(command) => bmc::run(command),
+        Noun::Inspect(args) => inspect::run(&args),
         Noun::Ipam(args) => ipam::run(&args),
         Noun::Completions(args) => completions::run(&args),
         Noun::Man(args) => man::run(&args),

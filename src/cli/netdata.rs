@@ -219,7 +219,7 @@ fn write_files(directory: &Path, files: &[(String, String)]) -> Result<(), CliEr
 }
 
 /// A usable document; its problems go to stderr.
-fn load(file: &Path) -> Result<netdata::model::NetworkData, CliError> {
+pub(super) fn load(file: &Path) -> Result<netdata::model::NetworkData, CliError> {
     let Parsed { data, problems } = netdata::parse(&read(file)?);
     for problem in &problems {
         eprintln!("leaseless: {}: {}", file.display(), clean(problem));

@@ -3,3 +3,4 @@
 pub mod agent_api;
 pub mod authority;
 pub mod enrolment;
+pub mod inspect;

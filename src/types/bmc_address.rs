@@ -217,6 +217,13 @@ impl Privilege {
 const IPMI_PORT: u16 = 623;
 
 impl BmcAddress {
+    /// The same BMC over IPMI, at the default port.
+    #[must_use]
+    pub fn over_ipmi(&self) -> Self {
+        let driver = BmcDriver::Ipmi { privilege: Privilege::default() };
+        Self { driver, host: self.host.clone(), port: None }
+    }
+
     /// The UDP port of an IPMI address, 623 unless written; `None` for Redfish.
     #[must_use]
     pub fn ipmi_port(&self) -> Option<u16> {
