@@ -152,6 +152,18 @@ fn a_person_finds_the_marker_and_the_number_in_hex() {
     assert_eq!(&records[1][10..], [2, 0, 0, 0, 0, 1]);
 }
 
+/// `docs/event-log.md` shows these lines; ipmitool printed them.
+#[test]
+fn the_documented_example_is_what_the_documentation_says() {
+    let documented = include_str!("../../../../docs/event-log.md");
+    let found = decode_text(documented.lines().filter(|line| line.contains("OEM record")));
+    let [found] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(found.tag, 0xBEEF);
+    let sentence = found.reason.to_string();
+    assert_eq!(sentence, "LL-03 address 192.0.2.10 is in use by 52:54:00:12:34:56");
+    assert!(documented.contains(&sentence));
+}
+
 #[test]
 fn a_long_list_of_macs_is_cut_and_says_so() {
     let present: Vec<Mac> = (0..20).map(|last| Mac::new([2, 0, 0, 0, 0, last])).collect();
