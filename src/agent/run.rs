@@ -12,7 +12,8 @@ use super::clock;
 use super::coldplug::Coldplug;
 use super::config::{self, ConfigError, Configuration, Patience};
 use super::controller_client::ControllerClient;
-use super::inventory::{self, hardware_details::hardware_details};
+use super::inventory::hardware_details::hardware_details;
+use super::inventory::{self, lldp_listener::LldpListener};
 use super::kernel_line::KernelLine;
 use super::network::{self, Options, Outcome};
 use super::telemetry::chain;
@@ -62,6 +63,8 @@ pub struct Agent {
     found: Option<Configuration>,
     /// Whether this boot called home: from then on, nothing keeps anybody waiting.
     reported: bool,
+    /// Hears switches from the first link-up on.
+    lldp: LldpListener,
 }
 
 impl Agent {
@@ -81,6 +84,7 @@ impl Agent {
             boot_id: machine::boot_id().map_err(StartError)?,
             found: None,
             reported: false,
+            lldp: LldpListener::default(),
         })
     }
 
@@ -95,6 +99,7 @@ impl Agent {
             boot_id: machine::boot_id().map_err(StartError)?,
             found: None,
             reported: false,
+            lldp: LldpListener::default(),
         })
     }
 
@@ -144,6 +149,7 @@ impl Agent {
         };
         self.announcer.belong_to(&found.boot.token);
         problems.extend(clock::check(machine::clock(), found.boot.issued_at));
+        self.listen();
         let network = self.bring_up(&found).await?;
         problems.extend(network.failures.iter().cloned());
         let mut client = match ControllerClient::new(&found.boot, self.boot_id.clone()) {
@@ -219,13 +225,23 @@ impl Agent {
         Ok(network::bring_up(&data, &options, &mut |step| tracing::info!("{step}")).await)
     }
 
+    /// Listens for switches on the ports that are there by now. Never waited for: switches speak
+    /// when a link comes up, and every 30 s.
+    fn listen(&mut self) {
+        for problem in self.lldp.listen_on_all(&Root::live()) {
+            tracing::warn!("{problem}");
+        }
+    }
+
     /// The hardware, once the buses are quiet.
-    async fn hardware(&self) -> HardwareDetails {
+    async fn hardware(&mut self) -> HardwareDetails {
         if let Place::Ramdisk { coldplug: Some(coldplug), .. } = &self.place {
             coldplug.settled(QUIET, SETTLED).await;
         }
         let root = Root::live();
-        let observed = inventory::observe(&root).await;
+        let mut observed = inventory::observe(&root).await;
+        self.listen();
+        observed.heard = self.lldp.heard();
         // Disks answer when they like.
         let collected = tokio::task::spawn_blocking(move || inventory::collect(&root, &observed));
         let Ok((inventory, problems)) = collected.await else {
