@@ -161,8 +161,8 @@ impl Rules<'_, '_> {
         let gateway = text(route, "gateway").and_then(|text| text.parse::<IpAddr>().ok());
         let Some(gateway) = gateway else { return };
         if gateway.is_ipv6() && gateway.is_unspecified() {
-            let message = "passes :: on as a gateway, which Linux refuses for IPv6: the on-link \
-                           route is lost";
+            let message = "passes :: on as a gateway: networkd and NetworkManager take that for \
+                           on-link, ip(8) in the scripts of Debian and RHEL 7 refuses it";
             self.lose(route, "gateway", message, "widen the prefix of the address instead");
         } else if is_off_subnet(gateway, network, self.document) {
             let message = "does not make the gateway on-link, and Linux refuses one outside the \

@@ -167,8 +167,8 @@ impl Rules<'_, '_> {
 
     fn unspecified_gateway(&mut self, route: &Object<'_>) {
         if matches!(text(route, "gateway"), Some("::" | "0.0.0.0")) {
-            let message = "writes the unspecified address as gateway, which only NetworkManager \
-                           reads as on-link";
+            let message = "writes the unspecified address as gateway, which networkd and \
+                           NetworkManager alone read as on-link";
             self.lose(route, "gateway", message, "widen the prefix of the address instead");
         }
     }
