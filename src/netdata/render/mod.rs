@@ -14,3 +14,6 @@ pub(crate) use bond::options as bond_options;
 pub use networkd::networkd;
 pub use nmstate::nmstate;
 pub use openstack::openstack;
+
+#[cfg(test)]
+mod tests;
