@@ -68,6 +68,8 @@ const NETWORKS_AND_ROUTES: &[Row] = &[
         r#"{"type": "ipv6", "ip_address": "2001:db8::/64"}"#,
         &[(Warning, "networks[0].ip_address", "subnet-router")],
     ),
+    (r#"{"type": "ipv4_dhcp"}"#, &[(Warning, "networks[0].type", "needs a DHCP server")]),
+    (r#"{"type": "ipv6_slaac"}"#, &[]),
     (
         r#"{"type": "ipv5", "ip_address": "192.0.2.10/24"}"#,
         &[(Error, "networks[0].type", "not a type of network")],

@@ -240,7 +240,7 @@ fn a_name_stands_for_an_id_with_a_warning() {
     let parsed = parse(
         r#"{"links": [
             {"id": "l0", "name": "mgmt", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:01"}],
-            "networks": [{"id": "n", "link": "mgmt", "type": "ipv4_dhcp"}]}"#,
+            "networks": [{"id": "n", "link": "mgmt", "type": "ipv6_slaac"}]}"#,
     );
     assert_eq!(parsed.data.unwrap().networks[0].link, LinkRef(0));
     let found: Vec<(Severity, &str)> =

@@ -164,6 +164,11 @@ fn read_kind(network: &Object<'_>, problems: &mut Problems) -> Result<Kind, Repo
     let text = network.need("type", text, fix, problems)?;
     let word = text.to_lowercase();
     if let Some((_, kind)) = TYPES.iter().find(|(name, _)| *name == word) {
+        if needs_dhcp(*kind) {
+            let message = "needs a DHCP server: the agent refuses it unless DHCP is allowed";
+            let fix = "write a fixed address, or allow DHCP";
+            problems.warning(network.at("type"), Some(text), message, fix);
+        }
         return Ok(*kind);
     }
     let fix = match did_you_mean(&word, TYPES.map(|(name, _)| name)) {
@@ -171,6 +176,18 @@ fn read_kind(network: &Object<'_>, problems: &mut Problems) -> Result<Kind, Repo
         None => fix.to_owned(),
     };
     Err(problems.error(network.at("type"), Some(text), "not a type of network", fix))
+}
+
+fn needs_dhcp(kind: Kind) -> bool {
+    match kind {
+        Kind::Static(_) | Kind::Dynamic(Addressing::Static(_) | Addressing::Slaac) => false,
+        Kind::Dynamic(
+            Addressing::Dhcp4
+            | Addressing::Dhcp6
+            | Addressing::Dhcp6Stateless
+            | Addressing::Dhcp6Stateful,
+        ) => true,
+    }
 }
 
 fn read_static(
