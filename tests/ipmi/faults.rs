@@ -67,6 +67,27 @@ async fn a_log_is_read_in_pieces_where_the_bmc_wants_it_so() {
 }
 
 #[tokio::test]
+async fn a_log_that_is_watched_is_read_once() {
+    let bmc = Responder::start(Behaviour::default());
+    let record = |id: u8| [id, 0, 0xC1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    bmc.state().log = (1..=3).map(record).collect();
+    let ipmi = connect(&bmc, admin()).await.unwrap();
+    let looks: [(&str, &[u8], u32); 4] = [
+        ("all of it at first", &[1, 2, 3], 3),
+        ("nothing where nothing changed", &[1, 2, 3], 3),
+        ("the last known one and what follows", &[1, 2, 3, 4], 5),
+        ("all of it after it was cleared", &[9], 6),
+    ];
+    for (what, ids, reads) in looks {
+        bmc.state().log = ids.iter().copied().map(record).collect();
+        let entries = ipmi.entries().await.unwrap();
+        let raw: Vec<[u8; 16]> = entries.iter().filter_map(|entry| entry.raw).collect();
+        assert_eq!(raw, bmc.state().log, "{what}");
+        assert_eq!(bmc.state().log_reads, reads, "{what}");
+    }
+}
+
+#[tokio::test]
 async fn an_empty_log_has_no_entries() {
     let bmc = Responder::start(Behaviour::default());
     let ipmi = connect(&bmc, admin()).await.unwrap();

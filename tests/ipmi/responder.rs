@@ -2,7 +2,7 @@
 //! session at a time, gone when dropped.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::wire::{self, Suite};
@@ -66,6 +66,8 @@ pub struct State {
     pub chassis_controls: Vec<u8>,
     pub boot_options: Vec<Vec<u8>>,
     pub log: Vec<[u8; 16]>,
+    /// Get SEL Entry commands carried out.
+    pub log_reads: u32,
     pub suite: Option<Suite>,
     pub role: u8,
     pub opened: u32,
@@ -129,7 +131,7 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        self.state().stop = true;
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
         let wake = UdpSocket::bind("127.0.0.1:0").unwrap();
         wake.send_to(&[], self.address).unwrap();
         if let Some(thread) = self.thread.take() {
@@ -150,7 +152,7 @@ impl Bmc {
         let mut buffer = [0; 2048];
         loop {
             let (length, peer) = self.socket.recv_from(&mut buffer).unwrap();
-            let mut state = self.state.lock().unwrap();
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.stop {
                 return;
             }
@@ -358,6 +360,7 @@ impl Bmc {
             }
             ((0x0A, 0x42), []) => vec![0, 0x34, 0x12],
             ((0x0A, 0x43), [r0, r1, low, high, offset, length]) => {
+                state.log_reads += 1;
                 let id = u16::from_le_bytes([*low, *high]);
                 let place = usize::from(id.saturating_sub(1));
                 let Some(record) = state.log.get(place) else { return vec![0xCB] };

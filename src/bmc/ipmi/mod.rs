@@ -58,6 +58,7 @@ struct Shared {
     login: Login,
     patience: Patience,
     live: Mutex<Option<Live>>,
+    seen: Mutex<sel::Seen>,
 }
 
 struct Live {
@@ -95,8 +96,8 @@ impl Ipmi {
         patience: Patience,
     ) -> Result<Self, IpmiError> {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let live = Mutex::new(None);
-        let ipmi = Self(Arc::new(Shared { host, port, login, patience, live }));
+        let (live, seen) = (Mutex::default(), Mutex::default());
+        let ipmi = Self(Arc::new(Shared { host, port, login, patience, live, seen }));
         ipmi.run(|_| Ok(())).await?;
         Ok(ipmi)
     }
@@ -234,6 +235,11 @@ impl EventLog for Ipmi {
     type Error = IpmiError;
 
     async fn entries(&self) -> Result<Vec<LogEntry>, IpmiError> {
-        self.run(sel::entries).await
+        let shared = Arc::clone(&self.0);
+        self.run(move |bmc| {
+            let mut seen = shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            sel::entries(bmc, &mut seen)
+        })
+        .await
     }
 }

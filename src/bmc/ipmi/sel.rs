@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use ipmi_rs::connection::{CompletionErrorCode, IpmiCommand, Message, NetFn, NotEnoughData};
+use ipmi_rs::storage::Timestamp;
 use ipmi_rs::storage::sdr::SensorType;
 use ipmi_rs::storage::sel::{Entry, EventDirection, GetSelInfo, ReserveSel};
 use time::OffsetDateTime;
@@ -58,17 +59,53 @@ impl IpmiCommand for GetEntry {
     }
 }
 
-/// All entries, oldest first.
-pub(super) fn entries(bmc: &mut Bmc) -> Result<Vec<LogEntry>, IpmiError> {
-    Ok(records(bmc)?.iter().map(entry).collect())
+/// What was read before, so that whoever watches a log does not read all of it each time.
+#[derive(Default)]
+pub(super) struct Seen {
+    stamp: Option<Stamp>,
+    records: Vec<[u8; RECORD]>,
 }
 
-fn records(bmc: &mut Bmc) -> Result<Vec<[u8; RECORD]>, IpmiError> {
+/// Changes whenever the log does: how many records, last addition, last erasure.
+#[derive(Clone, Copy, PartialEq)]
+struct Stamp(u16, Timestamp, Timestamp);
+
+/// All entries, oldest first.
+pub(super) fn entries(bmc: &mut Bmc, seen: &mut Seen) -> Result<Vec<LogEntry>, IpmiError> {
     let info = bmc.call("Get SEL Info", GetSelInfo)?;
-    let most = usize::from(info.entries) + GROWTH;
+    let stamp = Stamp(info.entries, info.last_add_time, info.last_del_time);
+    if seen.stamp != Some(stamp) {
+        let before = std::mem::take(seen);
+        let records = match grown(bmc, &before, stamp)? {
+            Some(records) => records,
+            None => read_from(bmc, FIRST, info.entries)?,
+        };
+        *seen = Seen { stamp: Some(stamp), records };
+    }
+    Ok(seen.records.iter().map(entry).collect())
+}
+
+/// What was read before and what came after it; `None` where the log is not a longer form of
+/// what it was.
+fn grown(bmc: &mut Bmc, before: &Seen, now: Stamp) -> Result<Option<Vec<[u8; RECORD]>>, IpmiError> {
+    let (Some(then), Some(last)) = (before.stamp, before.records.last()) else {
+        return Ok(None);
+    };
+    if now.2 != then.2 || usize::from(now.0) <= before.records.len() {
+        return Ok(None);
+    }
+    let id = u16::from_le_bytes([last[0], last[1]]);
+    let tail = read_from(bmc, id, now.0)?;
+    let joins = tail.first() == Some(last);
+    Ok(joins.then(|| [&before.records, &tail[1..]].concat()))
+}
+
+/// Records from this id on, of a log that has `entries` in all.
+fn read_from(bmc: &mut Bmc, id: u16, entries: u16) -> Result<Vec<[u8; RECORD]>, IpmiError> {
+    let most = usize::from(entries) + GROWTH;
     let deadline = Instant::now() + READ_DEADLINE;
-    let (mut records, mut id, mut reader) = (Vec::new(), FIRST, Reader { in_pieces: false });
-    if info.entries == 0 {
+    let (mut records, mut id, mut reader) = (Vec::new(), id, Reader { in_pieces: false });
+    if entries == 0 {
         return Ok(records);
     }
     while id != END {
