@@ -13,7 +13,7 @@ use super::inventory::lldp::Neighbour;
 use super::inventory::lldp_listener::LldpListener;
 use super::inventory::{Problem, collect, ironic, observe};
 use crate::sys::sysfs::Root;
-use crate::types::IfName;
+use crate::types::{IfName, yaml};
 
 /// Look at this host's hardware and print it. What can't be read is left out and named on stderr
 #[derive(Debug, Args)]
@@ -85,6 +85,6 @@ async fn listen(root: &Root, time: Duration) -> (BTreeMap<IfName, Vec<Neighbour>
 fn render(value: &impl serde::Serialize, output: Output) -> anyhow::Result<String> {
     Ok(match output {
         Output::Json => serde_json::to_string_pretty(value)? + "\n",
-        Output::Yaml => serde_yaml_ng::to_string(value)?,
+        Output::Yaml => yaml::render(value)?,
     })
 }

@@ -272,7 +272,7 @@ fn conclude(finished: Finished) -> Result<HardwareDetails, CliError> {
 
 fn print(hardware: &HardwareDetails, output: Output) -> anyhow::Result<()> {
     let text = match output {
-        Output::Yaml => serde_yaml_ng::to_string(hardware)?,
+        Output::Yaml => crate::types::yaml::render(hardware)?,
         Output::Json => serde_json::to_string_pretty(hardware)? + "\n",
     };
     std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes())?;

@@ -13,6 +13,7 @@ pub mod reason;
 pub mod report;
 mod secret;
 mod vlan;
+pub mod yaml;
 
 pub use bmc_address::{BmcAddress, BmcAddressError, BmcDriver, BmcHost, Privilege, RedfishFlavour};
 pub use ifname::{IfName, IfNameError};
