@@ -4,6 +4,7 @@
 mod bmc;
 pub mod bmc_args;
 mod completions;
+mod image;
 mod inspect;
 mod ipam;
 mod man;
@@ -37,6 +38,7 @@ pub struct Cli {
 enum Noun {
     Bmc(bmc::BmcCommand),
     Completions(completions::CompletionsArgs),
+    Image(image::ImageArgs),
     Inspect(inspect::InspectArgs),
     Ipam(ipam::IpamArgs),
     Man(man::ManArgs),
@@ -82,6 +84,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
     log_to_stderr(&cli.log)?;
     match cli.noun {
         Noun::Bmc(command) => bmc::run(command),
+        Noun::Image(args) => image::run(&args),
         Noun::Inspect(args) => inspect::run(&args),
         Noun::Ipam(args) => ipam::run(&args),
         Noun::Completions(args) => completions::run(&args),

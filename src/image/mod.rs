@@ -1,9 +1,12 @@
 //! Layers 1 and 3: boot media.
 //!
 //! Pure writers: [`segment`] (the initrd segment), [`overlay`] (what one host changes in the base
-//! ISO), [`range`] (RFC 9110 ranges). Beside them the outside world: `base` (the built image on
-//! disk), `composite` (base and overlay read as one) and `serve` (HTTP).
+//! ISO), [`range`] (RFC 9110 ranges), [`config_drive`] (an ISO without a kernel). Beside them the
+//! outside world: `build` (the recipe), `base` (the built image on disk), `composite` (base and
+//! overlay read as one) and `serve` (HTTP).
 
+pub mod config_drive;
+mod iso9660;
 pub mod manifest;
 pub mod overlay;
 pub mod range;
@@ -11,6 +14,8 @@ pub mod segment;
 
 #[cfg(feature = "management")]
 pub mod base;
+#[cfg(feature = "management")]
+pub mod build;
 #[cfg(feature = "management")]
 pub mod composite;
 #[cfg(feature = "management")]
