@@ -248,16 +248,11 @@ impl Kind {
         out
     }
 
-    /// The identifier in a record: the name with its version in Joliet, and in d-characters
-    /// (ECMA-119 §7.5) in the primary tree.
+    /// The identifier in a record: the name as it is in Joliet, where readers expect no
+    /// version behind it, and in d-characters (ECMA-119 §7.5) in the primary tree.
     fn identifier(self, name: &str, is_file: bool) -> Vec<u8> {
-        let version = if is_file { ";1" } else { "" };
         match self {
-            Self::Joliet => name
-                .encode_utf16()
-                .chain(version.encode_utf16())
-                .flat_map(u16::to_be_bytes)
-                .collect(),
+            Self::Joliet => name.encode_utf16().flat_map(u16::to_be_bytes).collect(),
             Self::Primary => name
                 .bytes()
                 .map(|byte| match byte.to_ascii_uppercase() {
@@ -266,7 +261,7 @@ impl Kind {
                 })
                 // §7.5.1: a file's name has a dot, be there an extension or not.
                 .chain((is_file && !name.contains('.')).then_some(b'.'))
-                .chain(version.bytes())
+                .chain(is_file.then_some(*b";1").into_iter().flatten())
                 .collect(),
         }
     }

@@ -73,7 +73,7 @@ pub struct Published {
 }
 
 /// What is served, by path.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shelf(RwLock<HashMap<String, Arc<Item>>>);
 
 #[derive(Debug)]
@@ -165,6 +165,14 @@ impl Drop for Published {
 impl fmt::Debug for Published {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Published({})", shortened(&self.path))
+    }
+}
+
+impl fmt::Debug for Shelf {
+    /// How many, and no paths: those are secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.read().unwrap_or_else(PoisonError::into_inner).len();
+        write!(f, "Shelf({count})")
     }
 }
 
