@@ -1,4 +1,6 @@
 //! The ISO server over real HTTP.
+#![cfg(feature = "management")]
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
