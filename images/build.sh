@@ -82,18 +82,18 @@ fetch() {
     sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n1)
   [ -n "$kernel" ] || fail "$kernel_package names no kernel"
   mkdir -p "$cache" "$debs"
-  local package file
-  for package in $kernel $boot_packages $firmware_packages; do
-    # "'URI' NAME SIZE HASH": the name tells whether the cache has this version.
-    file=$(apt-get "${apt_options[@]}" --print-uris download "$package" | awk '{ print $2 }')
-    [ -n "$file" ] || fail "the mirrors have no $package"
-    if [ ! -f "$cache/$file" ]; then
-      say "fetching $package"
-      (cd "$work/apt/archives" && apt-get "${apt_options[@]}" download "$package")
-      mv "$work/apt/archives/$file" "$cache/$file"
-    fi
-    ln -s "$(realpath "$cache/$file")" "$debs/$file"
-  done
+  local files file missing=()
+  # "'URI' NAME SIZE HASH" a package: the name tells whether the cache has this version.
+  # shellcheck disable=SC2086
+  files=$(apt-get "${apt_options[@]}" --print-uris download $kernel $boot_packages $firmware_packages |
+    awk '{ print $2 }') || fail "the mirrors lack a package"
+  for file in $files; do [ -f "$cache/$file" ] || missing+=("${file%%_*}"); done
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "fetching ${missing[*]}"
+    (cd "$work/apt/archives" && apt-get "${apt_options[@]}" download "${missing[@]}")
+    mv "$work"/apt/archives/*.deb "$cache/"
+  fi
+  for file in $files; do ln -s "$(realpath "$cache/$file")" "$debs/$file"; done
 }
 
 unpack() {
