@@ -52,7 +52,7 @@ pub enum AgentEvent {
 
 /// Why the API can't be served.
 #[derive(Debug, thiserror::Error)]
-#[error("listening for agents on {address} failed")]
+#[error("listening for agents on {address} failed: stop what listens there, or use another port")]
 pub struct BindError {
     /// Where.
     pub address: SocketAddr,

@@ -60,6 +60,9 @@ impl InspectError {
         match self {
             Self::HostIsOn => Some("power it off first: leaseless bmc power off".to_owned()),
             Self::Silent(silence) | Self::WentOff(silence) => Some(silence.look_at().to_owned()),
+            Self::Serve(ServeError::Base(_)) => {
+                Some("build it with: leaseless image build --out DIR".to_owned())
+            }
             Self::Serve(_) | Self::Bmc { .. } | Self::Interrupted => None,
         }
     }
