@@ -139,9 +139,11 @@ where
         Err(error) => return Finished { result: Err(error), left_undone: Vec::new() },
     };
     let attempt = async {
+        let mut observer = Observer::before_power_on(bmc, log, served.boot_tag).await;
         start(bmc, &served, slots, &mut changed, tell).await?;
+        observer.powered_on();
         tell(Update::Began(Stage::AwaitReport));
-        await_report(bmc, log, &mut served, wanted.timeout, tell).await
+        await_report(observer, &mut served, wanted.timeout, tell).await
     };
     let result = or_interrupted(attempt, interrupt).await;
     tell(Update::Began(Stage::PutBack));
@@ -208,8 +210,7 @@ where
 }
 
 async fn await_report<B, L>(
-    bmc: &B,
-    log: Option<&L>,
+    mut observer: Observer<'_, B, L>,
     served: &mut Served,
     timeout: Duration,
     tell: Tell<'_>,
@@ -220,7 +221,6 @@ where
 {
     let began = Instant::now();
     let mut reasons = Reasons::default();
-    let mut observer = Observer::new(bmc, log, served.boot_tag);
     let mut iso_tick = tokio::time::interval(Duration::from_secs(1));
     let deadline = tokio::time::sleep_until(began + timeout);
     tokio::pin!(deadline);
@@ -260,6 +260,6 @@ where
         waited: began.elapsed(),
         iso: served.iso_read(),
         reasons: reasons.into_seen(),
-        log_readable: log.is_some(),
+        log_readable: observer.has_log(),
     }))
 }
