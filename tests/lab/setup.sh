@@ -1,13 +1,21 @@
 #!/bin/bash
-# Prepares what the simulated rack needs: Debian packages, sushy-emulator in a Python environment,
-# a certificate and a password file for it. Idempotent. Usage, as root: setup.sh DIR
+# Prepares a machine with Debian 12 for the simulated rack and for every test: Debian packages,
+# sushy-emulator in a Python environment, a certificate and a password file for it. Idempotent.
+# Usage, as root: setup.sh DIR
 set -euo pipefail
 dir=$(mkdir -p "${1:?usage: setup.sh DIR}" && cd "$1" && pwd)
 
 packages=(
-  qemu-system-x86 qemu-utils qemu-block-extra ovmf openipmi iproute2 curl openssl
-  libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu libvirt-dev pkg-config gcc
-  libc6-dev python3-venv python3-dev
+  # the rack
+  qemu-system-x86 qemu-utils qemu-block-extra ovmf openipmi iproute2 curl openssl jq
+  libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
+  procps perl-base util-linux
+  # what pip builds libvirt-python from, and cargo its crates
+  libvirt-dev pkg-config gcc libc6-dev python3-venv python3-dev
+  # the boot image
+  xorriso mtools dosfstools zstd cpio kmod
+  # programs that tests compare with
+  ipmitool genisoimage isolinux syslinux-common nginx-light wrk xz-utils
 )
 missing=()
 for package in "${packages[@]}"; do
@@ -41,4 +49,5 @@ dir = pathlib.Path(sys.argv[1])
 password = (dir / "password").read_bytes().strip()
 hashed = bcrypt.hashpw(password, bcrypt.gensalt(4)).decode()
 (dir / "htpasswd").write_text(f"admin:{hashed}\n")
+(dir / "curlrc").write_text(f'user = "admin:{password.decode()}"\n')
 PY
