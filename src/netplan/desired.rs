@@ -52,6 +52,17 @@ pub struct Automatic {
     pub addressing: Addressing,
 }
 
+impl Wanted {
+    /// Whether the link still waits for a DHCP lease of the family.
+    pub(super) fn expects_lease(&self, v6: bool) -> bool {
+        self.automatic.iter().any(|automatic| match automatic.addressing {
+            Addressing::Dhcp4 => !v6,
+            Addressing::Dhcp6 | Addressing::Dhcp6Stateful => v6,
+            Addressing::Dhcp6Stateless | Addressing::Slaac | Addressing::Static(_) => false,
+        })
+    }
+}
+
 /// Kinds of wanted link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedKind {
@@ -121,7 +132,57 @@ impl WantedRoute {
     }
 }
 
+/// What a DHCP server gave out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lease {
+    /// The address; its prefix is 128 bits where routers announce the subnet.
+    pub address: Option<IpNet>,
+    /// Destinations and their gateways.
+    pub routes: Vec<(IpNet, Option<IpAddr>)>,
+    /// DNS.
+    pub dns: Dns,
+}
+
+/// The metric of routes from a lease: behind all that the data itself says.
+const METRIC_OF_LEASES: u32 = 600;
+
 impl Desired {
+    /// Puts a lease in the place of the network that waits for it.
+    pub fn grant(&mut self, network: usize, lease: &Lease) {
+        let waits = |automatic: &Automatic| automatic.network == network;
+        let Some(link) = self.links.iter_mut().find(|link| link.automatic.iter().any(waits)) else {
+            return;
+        };
+        link.automatic.retain(|automatic| !waits(automatic));
+        link.addresses.extend(lease.address.map(|address| (network, address)));
+        let position = u32::try_from(network).unwrap_or(u32::MAX);
+        for (destination, gateway) in &lease.routes {
+            let route = Route {
+                destination: destination.trunc(),
+                gateway: *gateway,
+                device: link.name.clone(),
+                metric: METRIC_OF_LEASES.saturating_add(position),
+                // Servers hand out gateways off the subnet, as clouds do with /32 leases.
+                onlink: gateway.is_some_and(|gateway| {
+                    lease.address.is_some_and(|address| !address.contains(&gateway))
+                }),
+                protocol: PROTOCOL_STATIC,
+            };
+            self.routes.push(WantedRoute { network, route });
+        }
+        self.sort_routes();
+        for server in &lease.dns.servers {
+            if !self.dns.servers.contains(server) {
+                self.dns.servers.push(*server);
+            }
+        }
+        for domain in &lease.dns.search {
+            if !self.dns.search.contains(domain) {
+                self.dns.search.push(domain.clone());
+            }
+        }
+    }
+
     /// The link of that name.
     #[must_use]
     pub fn link(&self, name: &IfName) -> Option<&Wanted> {

@@ -311,6 +311,9 @@ fn holds(wanted: &BondOptions, current: &BondOptions) -> bool {
 /// Routes of earlier stages: those of `ip route`, DHCP and ourselves, and of router advertisements
 /// where they are off. Routing daemons keep theirs.
 fn is_leftover(route: &Route, link: &Wanted) -> bool {
+    if link.expects_lease(route.destination.addr().is_ipv6()) {
+        return false;
+    }
     match route.protocol {
         PROTOCOL_BOOT | PROTOCOL_STATIC | PROTOCOL_DHCP => true,
         PROTOCOL_RA => !link.ipv6.accept_ra,
@@ -318,12 +321,15 @@ fn is_leftover(route: &Route, link: &Wanted) -> bool {
     }
 }
 
-/// Whether an address may stay: it is wanted and usable, link-local, or came by router
-/// advertisement where that is wanted.
+/// Whether an address may stay: it is wanted and usable, link-local, came by router advertisement
+/// where that is wanted, or a lease is to come that may be about it.
 fn keeps(link: &Wanted, address: &Address) -> bool {
     let wanted = link.addresses.iter().any(|(_, net)| *net == address.net);
     if wanted {
         return address.permanent && !address.dad_failed;
+    }
+    if link.expects_lease(address.net.addr().is_ipv6()) {
+        return true;
     }
     match address.net {
         IpNet::V4(_) => false,

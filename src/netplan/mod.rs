@@ -26,7 +26,7 @@ mod resolve;
 mod tests;
 
 pub use current::Host;
-pub use desired::{Automatic, Desired, Ipv6Wanted, Wanted, WantedKind, WantedRoute};
+pub use desired::{Automatic, Desired, Ipv6Wanted, Lease, Wanted, WantedKind, WantedRoute};
 pub use diff::diff;
 pub use op::{Ipv6Setting, Op, Plan};
 pub use resolve::{Missing, Policy, Problem, Resolved, resolve};

@@ -3,6 +3,7 @@
 pub mod arp;
 pub mod boot_device;
 pub mod console;
+pub mod dhcp;
 pub mod ethtool;
 pub mod kmod;
 pub mod link_mode;

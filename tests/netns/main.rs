@@ -2,11 +2,13 @@
 //! makes. Needs root.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod dhcp_server;
 mod router;
 mod wire;
 
 use std::time::Duration;
 
+use dhcp_server::DhcpServer;
 use leaseless::agent::network::{Options, Outcome, bring_up};
 use leaseless::netdata;
 use leaseless::netdata::model::NetworkData;
@@ -315,4 +317,40 @@ fn a_link_that_went_down_and_up_gets_everything_back() {
             bounced = soon(bouncing) => bounced.unwrap(),
         }
     });
+}
+
+#[test]
+fn dhcp_of_both_families_gives_addresses_routes_and_dns_where_it_is_allowed() {
+    let Some(wires) = Wires::new() else { return };
+    dual_stack_world(&wires);
+    let Some(_server) = DhcpServer::start(&wires) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let resolv_conf = directory.path().join("resolv.conf");
+    let options = Options {
+        allow_dhcp: true,
+        address_wait: Duration::from_secs(15),
+        resolv_conf: Some(resolv_conf.clone()),
+        ..quick()
+    };
+    let networks = r#"{"id": "d4", "type": "ipv4_dhcp", "link": "l0"},
+                      {"id": "d6", "type": "ipv6_dhcpv6-stateful", "link": "l0"}"#;
+    let outcome = up(&wires, &one_nic(networks), &options);
+    assert_eq!(outcome.failures, []);
+    assert_eq!(addresses(&outcome), ["eth0 192.0.2.100/24", "eth0 2001:db8::100/128"]);
+    let routes = wires.show("route show default");
+    assert!(routes.contains("via 192.0.2.1 dev eth0 proto static metric 600"), "{routes}");
+    let resolv_conf = std::fs::read_to_string(resolv_conf).unwrap();
+    assert!(resolv_conf.contains("nameserver 192.0.2.53\n"), "{resolv_conf}");
+    let again = up(&wires, &one_nic(networks), &options);
+    assert_eq!((again.changes, again.failures), (0, Vec::new()));
+}
+
+#[test]
+fn without_a_dhcp_server_the_network_fails_by_name_in_time() {
+    let Some(wires) = Wires::new() else { return };
+    wires.wire("eth0", A);
+    let options = Options { allow_dhcp: true, address_wait: Duration::from_secs(1), ..quick() };
+    let networks = r#"{"id": "d4", "type": "ipv4_dhcp", "link": "l0"}"#;
+    let outcome = up(&wires, &one_nic(networks), &options);
+    assert_eq!(outcome.failures, [Failure::NoAddress { mac: mac(A) }]);
 }

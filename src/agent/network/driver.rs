@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
+use super::lease::Leases;
 use super::view::{
     View, assigned, duplicates, gateways, is_tentative, to_add, without_address, without_carrier,
     without_partner,
@@ -16,7 +17,7 @@ use super::view::{
 use super::{Options, Outcome};
 use crate::netdata::model::NetworkData;
 use crate::netplan::current::Host;
-use crate::netplan::{Desired, Op, Policy, diff, resolve};
+use crate::netplan::{Desired, Op, diff, resolve};
 use crate::sys::netlink::{Changes, Netlink, NetlinkError};
 use crate::sys::{arp, resolv};
 use crate::types::reason::Failure;
@@ -43,6 +44,7 @@ pub(super) struct Driver<'a> {
     withdrawn: BTreeSet<IpAddr>,
     conflicts: Vec<Failure>,
     changed: usize,
+    leases: &'a mut Leases,
 }
 
 /// Which operations a round performs.
@@ -56,6 +58,7 @@ impl<'a> Driver<'a> {
     pub(super) fn open(
         data: &'a NetworkData,
         options: &'a Options,
+        leases: &'a mut Leases,
         progress: &'a mut (dyn FnMut(&str) + Send),
     ) -> io::Result<Self> {
         let changes = Netlink::subscribe()?;
@@ -68,6 +71,7 @@ impl<'a> Driver<'a> {
             withdrawn: BTreeSet::new(),
             conflicts: Vec::new(),
             changed: 0,
+            leases,
         })
     }
 
@@ -77,7 +81,9 @@ impl<'a> Driver<'a> {
         for note in &view.resolved.notes {
             (self.progress)(note);
         }
-        view = self.wait_for_carrier(view, carrier_deadline).await?;
+        self.wait_for_carrier(view, carrier_deadline).await?;
+        let unserved = self.ask_for_leases().await?;
+        view = self.look().await?;
         let added = self.probe(&view).await;
         let refused = self.settle(Scope::Everything).await?;
         view = self.wait_for_dad().await?;
@@ -92,6 +98,7 @@ impl<'a> Driver<'a> {
         failures.extend(without_carrier(&view));
         failures.append(&mut self.conflicts);
         failures.extend(refused);
+        failures.extend(unserved);
         failures.extend(without_address(&view));
         failures.extend(silent);
         let mut outcome =
@@ -106,8 +113,9 @@ impl<'a> Driver<'a> {
 
     async fn look(&self) -> Result<View, NetlinkError> {
         let host = self.netlink.snapshot().await?;
-        let policy = Policy { allow_dhcp: false, own_machine: self.options.own_machine };
+        let policy = self.options.policy();
         let mut resolved = resolve(self.data, &host, &policy);
+        self.leases.grant(&mut resolved.desired);
         for address in &self.withdrawn {
             resolved.desired.withdraw(*address);
         }
@@ -198,22 +206,43 @@ impl<'a> Driver<'a> {
         &mut self,
         mut view: View,
         deadline: Instant,
-    ) -> Result<View, NetlinkError> {
+    ) -> Result<(), NetlinkError> {
         let mut announced = false;
         loop {
             let waiting = without_carrier(&view);
             if waiting.is_empty() {
-                return Ok(view);
+                return Ok(());
             }
             if !announced {
                 (self.progress)(&format!("waiting for carrier on {} NICs", waiting.len()));
                 announced = true;
             }
             if timeout_at(deadline, self.changes.next()).await.is_err() {
-                return Ok(view);
+                return Ok(());
             }
             self.settle(Scope::Links).await?;
             view = self.look().await?;
+        }
+    }
+
+    /// Asks DHCP servers, where the data wants that and it is allowed.
+    async fn ask_for_leases(&mut self) -> Result<Vec<Failure>, NetlinkError> {
+        if !self.options.allow_dhcp {
+            return Ok(Vec::new());
+        }
+        let policy = self.options.policy();
+        let deadline = Instant::now() + DAD_WAIT;
+        loop {
+            let host = self.netlink.snapshot().await?;
+            // Without the leases that are held: those are renewed.
+            let resolved = resolve(self.data, &host, &policy);
+            let view = View { host, resolved };
+            // DHCPv6 needs the link-local address.
+            let waiting = is_tentative(&view);
+            if waiting && timeout_at(deadline, self.changes.next()).await.is_ok() {
+                continue;
+            }
+            return Ok(self.leases.ask(&view, self.options.address_wait).await);
         }
     }
 

@@ -2,6 +2,7 @@
 //! `sys::netlink` (doing it). The only place of the network half that knows time.
 
 mod driver;
+mod lease;
 mod view;
 mod watch;
 
@@ -11,10 +12,12 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::netdata::model::NetworkData;
+use crate::netplan::Policy;
 use crate::sys::netlink::NetlinkError;
 use crate::types::reason::Failure;
 use crate::types::{IfName, Mac};
 use driver::Driver;
+use lease::Leases;
 pub use watch::watch;
 
 /// What may be waited for, and what may be touched.
@@ -51,6 +54,12 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    const fn policy(&self) -> Policy {
+        Policy { allow_dhcp: self.allow_dhcp, own_machine: self.own_machine }
+    }
+}
+
 /// One address that is configured now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned {
@@ -81,7 +90,16 @@ pub async fn bring_up(
     options: &Options,
     progress: &mut (dyn FnMut(&str) + Send),
 ) -> Outcome {
-    let outcome = match Driver::open(data, options, progress) {
+    bring_up_with(data, options, &mut Leases::default(), progress).await
+}
+
+async fn bring_up_with(
+    data: &NetworkData,
+    options: &Options,
+    leases: &mut Leases,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Outcome {
+    let outcome = match Driver::open(data, options, leases, progress) {
         Ok(driver) => driver.run().await.map_err(|error| error.errno()),
         Err(source) => Err(NetlinkError::Read { what: "anything", source }.errno()),
     };
