@@ -67,12 +67,23 @@ fn real_consumers_do_what_is_said_of_them() {
     let results = consume(&consumers, &cases);
     assert_eq!(results.len(), cases.len());
     let mut unlimited = 0;
+    let mut taken = [0; 3];
     for (case, result) in cases.iter().zip(&results) {
         assert_eq!(result["name"], case.name);
         let failures = Target::ALL.map(|target| hold(case, result, target));
-        unlimited += usize::from(case.rendered && failures.iter().all(|failed| !failed));
+        if case.rendered {
+            unlimited += usize::from(!failures.contains(&true));
+            for (count, failed) in taken.iter_mut().zip(failures) {
+                *count += usize::from(!failed);
+            }
+        }
     }
-    eprintln!("{} documents fed, {unlimited} renderings taken by all three", cases.len());
+    let [ironic, cloud_init, glean] = taken;
+    eprintln!(
+        "of {} renderings Ironic's schema took {ironic}, cloud-init {cloud_init}, glean {glean}, \
+         all three {unlimited}; each of the others meets a documented limit",
+        normal.len()
+    );
     assert!(unlimited >= WITHOUT_LIMITS, "only {unlimited} met no limit");
 }
 

@@ -5,13 +5,20 @@ mod netdata_generator;
 use leaseless::netdata::{Severity, Target, check_for, parse, render, show};
 use netdata_generator::{Tape, document};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 
 /// A document in the spellings of people; a real one is never only in our own.
 const RACK: &str = include_str!("fixtures/netdata/rack.json");
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "tests/netdata_roundtrip.proptest-regressions",
+        ))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn parsing_what_was_rendered_gives_the_same_normal_form(
