@@ -146,12 +146,25 @@ async fn dispatch(verb: Verb) -> Result<(), CliError> {
                 | MediaAction::Eject(common),
         } => common.clone(),
     };
+    // Said before a login that would not help.
+    if let (Some(what), None) = (redfish_alone(&verb), common.bmc.bmc.redfish_base()) {
+        return Err(failed(AnyBmcError::IpmiLacks { what }));
+    }
     let bmc = common.bmc.connect().await?;
     let done = perform(&bmc, verb, common.output).await;
     if let Err(error) = bmc.close().await {
         tracing::info!(%error, "the session stays until the BMC drops it");
     }
     done
+}
+
+/// What IPMI lacks for this.
+const fn redfish_alone(verb: &Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Media { .. } => Some("virtual media"),
+        Verb::Info(_) => Some("system information"),
+        Verb::Power { .. } | Verb::Boot { .. } | Verb::Log(_) => None,
+    }
 }
 
 async fn perform(bmc: &AnyBmc, verb: Verb, output: Output) -> Result<(), CliError> {

@@ -6,6 +6,8 @@
 
 mod answer;
 mod boot;
+#[cfg(test)]
+mod captures;
 mod client;
 mod error;
 mod etag;

@@ -96,8 +96,9 @@ fn is_task(body: &Value) -> bool {
     kind.starts_with("#Task.") || body.get("TaskState").is_some()
 }
 
+/// Where a task is.
 #[derive(Debug, PartialEq, Eq)]
-enum Progress {
+pub(super) enum Progress {
     Running,
     Done,
     Failed { state: String, message: String },
@@ -114,7 +115,7 @@ fn progress(reply: &Reply) -> Progress {
 }
 
 /// Reads `TaskState` and `TaskStatus` (Task schema).
-fn task_progress(state: &str, body: &Value) -> Progress {
+pub(super) fn task_progress(state: &str, body: &Value) -> Progress {
     let status = body.get("TaskStatus").and_then(Value::as_str).unwrap_or("OK");
     let failed = |state: &str| Progress::Failed {
         state: state.to_owned(),
@@ -123,6 +124,8 @@ fn task_progress(state: &str, body: &Value) -> Progress {
     match state {
         "Completed" if status == "Critical" => failed("Completed, Critical"),
         "Completed" => Progress::Done,
+        // No state of the schema, but Supermicro has it.
+        "Failed" => failed(state),
         "Exception" | "Killed" | "Cancelled" | "Interrupted" => failed(state),
         _ => Progress::Running,
     }
