@@ -3,6 +3,7 @@
 //!
 //! Parts that fail do not stop the others: what can be reported is, with the rest as its problems.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use super::inventory::{self, lldp_listener::LldpListener};
 use super::kernel_line::KernelLine;
 use super::network::{self, Options, Outcome};
 use super::telemetry::chain;
-use crate::netdata;
+use crate::netdata::{self, model::NetworkData};
 use crate::sys::console::Consoles;
 use crate::sys::sysfs::Root;
 use crate::sys::{machine, mount};
@@ -61,10 +62,10 @@ pub struct Agent {
     boot_id: String,
     /// The last configuration that was found: a medium may be ejected once it was read.
     found: Option<Configuration>,
-    /// Whether this boot called home: from then on, nothing keeps anybody waiting.
-    reported: bool,
     /// Hears switches from the first link-up on.
     lldp: LldpListener,
+    /// Whether this boot called home: from then on, nothing keeps anybody waiting.
+    reported: bool,
 }
 
 impl Agent {
@@ -83,8 +84,8 @@ impl Agent {
             announcer: Announcer::on(consoles),
             boot_id: machine::boot_id().map_err(StartError)?,
             found: None,
-            reported: false,
             lldp: LldpListener::default(),
+            reported: false,
         })
     }
 
@@ -98,8 +99,8 @@ impl Agent {
             announcer: Announcer::in_log(),
             boot_id: machine::boot_id().map_err(StartError)?,
             found: None,
-            reported: false,
             lldp: LldpListener::default(),
+            reported: false,
         })
     }
 
@@ -150,8 +151,32 @@ impl Agent {
         self.announcer.belong_to(&found.boot.token);
         problems.extend(clock::check(machine::clock(), found.boot.issued_at));
         self.listen();
-        let network = self.bring_up(&found).await?;
-        problems.extend(network.failures.iter().cloned());
+        let network = match self.network(&found) {
+            Ok(network) => network,
+            Err(failure) => {
+                problems.push(failure);
+                return Err(problems);
+            }
+        };
+        let Some((data, options)) = network else {
+            return self.speak(&found, "controller is reached", problems).await;
+        };
+        let outcome = network::bring_up(&data, &options, &mut step).await;
+        let news = addresses(&outcome);
+        problems.extend(outcome.failures);
+        tokio::select! {
+            said = self.speak(&found, &news, problems) => said,
+            never = keep(&data, &options) => match never {},
+        }
+    }
+
+    /// The half of an attempt that needs the network: session, inventory, report, instruction.
+    async fn speak(
+        &mut self,
+        found: &Configuration,
+        news: &str,
+        mut problems: Vec<Failure>,
+    ) -> Result<Instruction, Vec<Failure>> {
         let mut client = match ControllerClient::new(&found.boot, self.boot_id.clone()) {
             Ok(client) => client,
             Err(error) => {
@@ -171,9 +196,17 @@ impl Agent {
         if !self.reported {
             self.announcer.announce(&problems).await;
         }
-        tell(&client, &addresses(&network)).await;
+        tell(&client, news).await;
         let report = Report { hardware: self.hardware().await, problems };
         self.report(&mut client, &report).await.map_err(|failure| vec![failure])
+    }
+
+    /// Listens for switches on the ports that are there by now. Never waited for: switches speak
+    /// when a link comes up, and every 30 s.
+    fn listen(&mut self) {
+        for problem in self.lldp.listen_on_all(&Root::live()) {
+            tracing::warn!("{problem}");
+        }
     }
 
     /// What the medium says now, else what it said before.
@@ -207,30 +240,23 @@ impl Agent {
         }
     }
 
-    async fn bring_up(&self, found: &Configuration) -> Result<Outcome, Vec<Failure>> {
+    /// What the network should be; `None` leaves it alone.
+    fn network(&self, found: &Configuration) -> Result<Option<(NetworkData, Options)>, Failure> {
         let Some(text) = &found.network_data else {
             tracing::warn!("no network data in the {}: the network stays as it is", found.source);
-            return Ok(Outcome::default());
+            return Ok(None);
         };
         let parsed = netdata::parse(text);
         for problem in &parsed.problems {
             tracing::warn!("network data: {problem}");
         }
-        let Some(data) = parsed.data else { return Err(vec![Failure::NetworkDataInvalid]) };
+        let data = parsed.data.ok_or(Failure::NetworkDataInvalid)?;
         let options = Options {
             allow_dhcp: found.boot.allow_dhcp,
             own_machine: matches!(self.place, Place::Ramdisk { .. }),
             ..Options::default()
         };
-        Ok(network::bring_up(&data, &options, &mut |step| tracing::info!("{step}")).await)
-    }
-
-    /// Listens for switches on the ports that are there by now. Never waited for: switches speak
-    /// when a link comes up, and every 30 s.
-    fn listen(&mut self) {
-        for problem in self.lldp.listen_on_all(&Root::live()) {
-            tracing::warn!("{problem}");
-        }
+        Ok(Some((data, options)))
     }
 
     /// The hardware, once the buses are quiet.
@@ -239,8 +265,9 @@ impl Agent {
             coldplug.settled(QUIET, SETTLED).await;
         }
         let root = Root::live();
-        let mut observed = inventory::observe(&root).await;
+        // NICs that came late are listened on from here.
         self.listen();
+        let mut observed = inventory::observe(&root).await;
         observed.heard = self.lldp.heard();
         // Disks answer when they like.
         let collected = tokio::task::spawn_blocking(move || inventory::collect(&root, &observed));
@@ -304,6 +331,19 @@ async fn reopen(client: &mut ControllerClient) {
             tracing::warn!("{failure}");
         }
     }
+}
+
+/// Logs one step of bringing the network up.
+fn step(text: &str) {
+    tracing::info!("{text}");
+}
+
+/// Puts the network back whenever it drifts, for as long as this is polled.
+async fn keep(data: &NetworkData, options: &Options) -> Infallible {
+    if let Err(error) = network::watch(data, options, &mut step).await {
+        tracing::warn!(%error, "the network is no longer watched");
+    }
+    std::future::pending().await
 }
 
 /// Progress is for whoever watches: nothing depends on it.
