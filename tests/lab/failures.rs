@@ -127,15 +127,3 @@ fn a_clock_ten_years_behind_is_told_beside_the_report() {
     assert_eq!(outcome.hardware().nics[0].ip, "172.31.0.10");
     assert!(outcome.told.contains("LL-07 clock of the host is wrong: "), "{outcome:#?}");
 }
-
-#[test]
-fn too_little_memory_for_the_image() {
-    let Some((rack, _lock)) = rack() else { return };
-    rack.server(&["memory=200"]);
-    let mut run = Run::start(&rack, &one_nic(GOOD), &[]);
-    let told = run.says("the host says: ");
-    assert!(told.starts_with("LL-08 boot image is truncated: "), "{told}");
-    let outcome = run.ends();
-    assert_eq!((outcome.code, outcome.report.as_str()), (Some(1), ""), "{outcome:#?}");
-    assert!(rack.console().contains(&format!("leaseless: {told}")), "{}", rack.console());
-}
