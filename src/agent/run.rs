@@ -159,7 +159,7 @@ impl Agent {
             }
         };
         let Some((data, options)) = network else {
-            return self.speak(&found, "controller is reached", problems).await;
+            return self.speak(&found, "the network stays as it was", problems).await;
         };
         let outcome = network::bring_up(&data, &options, &mut step).await;
         let news = addresses(&outcome);
@@ -177,6 +177,11 @@ impl Agent {
         news: &str,
         mut problems: Vec<Failure>,
     ) -> Result<Instruction, Vec<Failure>> {
+        if found.boot.controller_urls.is_empty() {
+            self.announcer.announce(&problems).await;
+            tracing::info!("{news}; the medium names no controller, so the host stays up");
+            return std::future::pending().await;
+        }
         let mut client = match ControllerClient::new(&found.boot, self.boot_id.clone()) {
             Ok(client) => client,
             Err(error) => {
@@ -354,7 +359,7 @@ async fn tell(client: &ControllerClient, message: &str) {
 
 fn addresses(network: &Outcome) -> String {
     if network.addresses.is_empty() {
-        return "controller is reached".to_owned();
+        return "the network has no address of its own".to_owned();
     }
     let list: Vec<String> = network
         .addresses

@@ -15,7 +15,7 @@ packages=(
   # the boot image
   xorriso mtools dosfstools zstd cpio kmod
   # programs that tests compare with
-  ipmitool genisoimage isolinux syslinux-common nginx-light wrk xz-utils
+  ipmitool genisoimage isolinux syslinux-common nginx-light wrk xz-utils dnsmasq-base binutils
 )
 missing=()
 for package in "${packages[@]}"; do

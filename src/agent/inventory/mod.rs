@@ -1,7 +1,7 @@
 //! Looks at the hardware of the host that the agent runs on, and says it in Metal3's words
 //! ([`hardware_details`]) and in Ironic's ([`ironic`]). Runs no other program.
 //!
-//! [`observe`] asks the kernel and the BMC what no file says; [`collect`] puts that together with
+//! [`observe()`] asks the kernel and the BMC what no file says; [`collect`] puts that together with
 //! what files say. A part that can't be read is left out and listed, never guessed.
 
 pub mod boot;
