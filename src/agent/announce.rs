@@ -47,14 +47,13 @@ impl Announcer {
             }
             return;
         };
-        for failure in failures {
+        let failures = distinct(failures);
+        for failure in &failures {
             consoles.say(&failure.to_string());
         }
-        let new: Vec<Failure> = failures
-            .iter()
-            .filter(|failure| !self.logged.iter().any(|logged| same(logged, failure)))
-            .cloned()
-            .collect();
+        let is_logged = |failure: &Failure| self.logged.iter().any(|logged| same(logged, failure));
+        let new: Vec<Failure> =
+            failures.into_iter().filter(|failure| !is_logged(failure)).collect();
         if new.is_empty() {
             return;
         }
@@ -64,6 +63,17 @@ impl Announcer {
             Err(error) => tracing::warn!(%error, "writing to the BMC's event log failed"),
         }
     }
+}
+
+/// Each reason once, in the order in which they came.
+fn distinct(failures: &[Failure]) -> Vec<Failure> {
+    let mut distinct: Vec<Failure> = Vec::new();
+    for failure in failures {
+        if !distinct.iter().any(|seen| same(seen, failure)) {
+            distinct.push(failure.clone());
+        }
+    }
+    distinct
 }
 
 /// A clock that goes on does not make a new reason every second.
@@ -116,6 +126,8 @@ mod tests {
         let wrong = |host| Failure::ClockWrong { host, issued: 1_790_000_000 };
         assert!(same(&wrong(5), &wrong(65)));
         assert!(!same(&wrong(5), &Failure::NoConfiguration));
+        let told = [wrong(5), Failure::NoConfiguration, wrong(6)];
+        assert_eq!(distinct(&told), [wrong(5), Failure::NoConfiguration]);
         let refused = |status| Failure::ControllerRefused { status };
         assert!(!same(&refused(401), &refused(409)));
     }
