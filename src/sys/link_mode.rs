@@ -64,7 +64,9 @@ mod tests {
         assert_eq!(fastest(&[i350 | 1 << 5, 0]), Some(1_000));
         // Mellanox ConnectX-5: 25, 50 and 100 Gbit/s.
         assert_eq!(fastest(&[1 << 31, 1 | 1 << 2 | 1 << 6, 0]), Some(100_000));
-        assert_eq!(fastest(&[1 << 5, 0, 0, 1 << 5]), Some(800_000));
+        // 800000baseCR8 is bit 93, 10baseT1S_P2MP_Half bit 101.
+        assert_eq!(fastest(&[1 << 5, 0, 1 << 29, 0]), Some(800_000));
+        assert_eq!(fastest(&[1 << 5, 0, 0, 1 << 5]), Some(1_000));
         assert_eq!(fastest(&[1 << 6 | 1 << 13]), None);
         assert_eq!(fastest(&[]), None);
     }
