@@ -143,8 +143,14 @@ make_archive() {
   echo "$release" >"$tree/leaseless/complete"
   find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   (cd "$tree" && {
-    find . -mindepth 1 ! -path ./leaseless/complete | sed 's|^\./||' | sort
-    echo leaseless/complete
+    # Where memory runs out while this is unpacked, the event log should still be within reach:
+    # directories, then what the agent needs to load and speak to the BMC, then the rest.
+    {
+      find . -mindepth 1 -type d | sort
+      find . -type f \( -path ./init -o -path '*/modules.*' -o -path '*/char/ipmi/*' \) | sort
+      find . -mindepth 1 ! -path ./leaseless/complete | sort
+      echo ./leaseless/complete
+    } | sed 's|^\./||' | awk '!seen[$0]++'
   } | cpio --quiet --reproducible -o -H newc -R 0:0) >"$work/initramfs.cpio"
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -37,7 +36,6 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct Coldplug {
     activity: watch::Receiver<Activity>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// What the loader did so far.
@@ -56,10 +54,10 @@ impl Coldplug {
         let (sender, activity) = watch::channel(Activity::default());
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("coldplug".to_owned())
             .spawn(move || run(line, &sender, &stopped))?;
-        Ok(Self { activity, stop, thread: Some(thread) })
+        Ok(Self { activity, stop })
     }
 
     /// Waits until every device that was there at the start has its driver, at most `patience`.
@@ -71,24 +69,25 @@ impl Coldplug {
         }
     }
 
-    /// Waits until no device appeared for `quiet`, at most `patience`.
+    /// Waits until the first pass is done and no device appeared for `quiet`, at most `patience`.
     pub async fn settled(&self, quiet: Duration, patience: Duration) {
         let mut activity = self.activity.clone();
         let quiet_at_last = async {
+            // A loader that ended has nothing more to show.
+            activity.wait_for(|now| now.first_pass_done).await.ok();
             while let Ok(Ok(())) = tokio::time::timeout(quiet, activity.changed()).await {}
         };
         // A bus that never rests must not hold up the report.
-        tokio::time::timeout(patience, quiet_at_last).await.ok();
+        if tokio::time::timeout(patience, quiet_at_last).await.is_err() {
+            tracing::warn!("drivers are still loading: the report may lack devices");
+        }
     }
 }
 
 impl Drop for Coldplug {
     fn drop(&mut self) {
+        // Never joined: a driver that hangs in its probe must not keep the host from stopping.
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been printed already.
-            thread.join().ok();
-        }
     }
 }
 
@@ -150,7 +149,10 @@ impl Loader {
     fn pass(&mut self) {
         for _ in 0..16 {
             let mut news = false;
-            for alias in kmod::modaliases() {
+            let mut aliases = kmod::modaliases();
+            // Network first: a storage controller may take minutes, and the report needs a NIC.
+            aliases.sort_by_key(|alias| !alias.contains("bc02"));
+            for alias in aliases {
                 news |= self.drive(&alias);
             }
             if !news {

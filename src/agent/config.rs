@@ -65,8 +65,10 @@ pub enum ConfigError {
     #[error("reading {} failed", .0.display())]
     Read(PathBuf, #[source] io::Error),
     /// The boot configuration is no such document.
-    #[error("the boot configuration of the {0} is not valid")]
-    Syntax(Source, #[source] serde_json::Error),
+    ///
+    /// The parser's own words are left out: they quote what it found, and that may be the token.
+    #[error("the boot configuration of the {0} is not valid at line {1} column {2}")]
+    Syntax(Source, usize, usize),
     /// The boot configuration is of a format that this agent does not know.
     #[error("the boot configuration of the {0} has version {1}, and this agent knows version 1")]
     Version(Source, u32),
@@ -210,7 +212,7 @@ fn load(
     let Some(boot) = boot else { return Err(ConfigError::Missing(source)) };
     let boot: BootConfig = match serde_json::from_slice(&boot) {
         Ok(boot) => boot,
-        Err(error) => return Err(ConfigError::Syntax(source, error)),
+        Err(error) => return Err(ConfigError::Syntax(source, error.line(), error.column())),
     };
     if boot.version != 1 {
         return Err(ConfigError::Version(source, boot.version));

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use super::announce::Announcer;
 use super::clock;
 use super::coldplug::Coldplug;
@@ -33,7 +35,9 @@ const ROOT: &str = "/";
 const DRIVERS: Duration = Duration::from_secs(20);
 /// Disks and USB devices come for a while after their drivers.
 const QUIET: Duration = Duration::from_secs(1);
-const SETTLED: Duration = Duration::from_secs(15);
+const SETTLED: Duration = Duration::from_secs(120);
+/// Kernel interfaces answer at once, unless a driver hangs.
+const INVENTORY: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const FASTEST_POLL: Duration = Duration::from_secs(1);
@@ -140,6 +144,10 @@ impl Agent {
     /// One attempt, whole.
     async fn call_home(&mut self) -> Result<Instruction, Vec<Failure>> {
         let mut problems: Vec<Failure> = self.truncation().into_iter().collect();
+        if self.found.is_none() && !problems.is_empty() {
+            // What follows may wait long for a medium.
+            self.announcer.announce(&problems).await;
+        }
         let found = match self.configuration().await {
             Ok(found) => found,
             Err(error) => {
@@ -202,7 +210,11 @@ impl Agent {
             self.announcer.announce(&problems).await;
         }
         tell(&client, news).await;
-        let report = Report { hardware: self.hardware().await, problems };
+        let Some(hardware) = self.hardware().await else {
+            tell(&client, "the inventory does not come to an end: trying again").await;
+            return Err(problems);
+        };
+        let report = Report { hardware, problems };
         self.report(&mut client, &report).await.map_err(|failure| vec![failure])
     }
 
@@ -264,26 +276,23 @@ impl Agent {
         Ok(Some((data, options)))
     }
 
-    /// The hardware, once the buses are quiet.
-    async fn hardware(&mut self) -> HardwareDetails {
+    /// The hardware, once the buses are quiet; `None` where a driver holds up the look at it.
+    async fn hardware(&mut self) -> Option<HardwareDetails> {
         if let Place::Ramdisk { coldplug: Some(coldplug), .. } = &self.place {
             coldplug.settled(QUIET, SETTLED).await;
         }
         let root = Root::live();
         // NICs that came late are listened on from here.
         self.listen();
-        let mut observed = inventory::observe(&root).await;
+        let mut observed = timeout(INVENTORY, inventory::observe(&root)).await.ok()?;
         observed.heard = self.lldp.heard();
         // Disks answer when they like.
         let collected = tokio::task::spawn_blocking(move || inventory::collect(&root, &observed));
-        let Ok((inventory, problems)) = collected.await else {
-            tracing::error!("collecting the inventory failed");
-            return HardwareDetails::default();
-        };
+        let (inventory, problems) = timeout(INVENTORY, collected).await.ok()?.ok()?;
         for problem in problems {
             tracing::warn!("{problem}");
         }
-        hardware_details(&inventory)
+        Some(hardware_details(&inventory))
     }
 
     /// Reports, and waits for an instruction.

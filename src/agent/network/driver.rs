@@ -138,7 +138,7 @@ impl<'a> Driver<'a> {
                 (self.progress)(&format!("waiting for NICs {}", macs.join(", ")));
                 announced = true;
             }
-            if timeout_at(deadline, self.changes.next()).await.is_err() {
+            if !self.changed_before(deadline).await {
                 return Ok(view);
             }
         }
@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
                 (self.progress)(&format!("waiting for carrier on {} NICs", waiting.len()));
                 announced = true;
             }
-            if timeout_at(deadline, self.changes.next()).await.is_err() {
+            if !self.changed_before(deadline).await {
                 return Ok(());
             }
             self.settle(Scope::Links).await?;
@@ -239,7 +239,7 @@ impl<'a> Driver<'a> {
             let view = View { host, resolved };
             // DHCPv6 needs the link-local address.
             let waiting = is_tentative(&view);
-            if waiting && timeout_at(deadline, self.changes.next()).await.is_ok() {
+            if waiting && self.changed_before(deadline).await {
                 continue;
             }
             return Ok(self.leases.ask(&view, self.options.address_wait).await);
@@ -293,10 +293,16 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let is_done = !is_tentative(&view);
-            if is_done || timeout_at(deadline, self.changes.next()).await.is_err() {
+            if is_done || !self.changed_before(deadline).await {
                 return Ok(view);
             }
         }
+    }
+
+    /// Waits for the kernel to change something. False once the deadline is over, however many
+    /// changes wait to be read: a link that never settles makes them itself.
+    async fn changed_before(&mut self, deadline: Instant) -> bool {
+        Instant::now() < deadline && timeout_at(deadline, self.changes.next()).await.is_ok()
     }
 
     /// Waits for addresses that routers give out.
@@ -308,7 +314,7 @@ impl<'a> Driver<'a> {
                 (self.progress)("waiting for a router advertisement");
                 announced = true;
             }
-            if timeout_at(deadline, self.changes.next()).await.is_err() {
+            if !self.changed_before(deadline).await {
                 break;
             }
             view = self.look().await?;

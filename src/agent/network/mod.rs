@@ -18,7 +18,7 @@ use crate::types::reason::Failure;
 use crate::types::{IfName, Mac};
 use driver::Driver;
 use lease::Leases;
-pub use watch::{watch, while_watching};
+pub use watch::watch;
 
 /// What may be waited for, and what may be touched.
 #[derive(Debug, Clone, PartialEq, Eq)]

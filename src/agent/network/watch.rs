@@ -2,7 +2,6 @@
 //! routes and IPv6 addresses, a NIC may appear late.
 
 use std::io;
-use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
@@ -58,25 +57,6 @@ pub async fn watch(
             while timeout(QUIET, changes.next()).await.is_ok() {}
         }
     }
-}
-
-/// Does `work` while the network is watched, with the watch's lines in the log.
-pub async fn while_watching<T>(
-    data: &NetworkData,
-    options: &Options,
-    work: impl Future<Output = T>,
-) -> T {
-    let mut work = pin!(work);
-    let mut log = |step: &str| tracing::info!("{step}");
-    tokio::select! {
-        done = &mut work => return done,
-        watched = watch(data, options, &mut log) => {
-            if let Err(error) = watched {
-                tracing::warn!(%error, "the network is no longer watched");
-            }
-        }
-    }
-    work.await
 }
 
 fn wants_lease(data: &NetworkData, options: &Options) -> bool {
