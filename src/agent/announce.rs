@@ -108,7 +108,14 @@ fn log(failures: Vec<Failure>, tag: u16) -> Vec<Failure> {
             }
             Err(error) => {
                 tracing::warn!("writing to the BMC's event log failed: {}", chain(&error));
-                if matches!(error, LocalBmcError::LogFull | LocalBmcError::Refused { .. }) {
+                // An answer that makes no sense may hide a success: again and again would fill the log.
+                let is_final = matches!(
+                    error,
+                    LocalBmcError::LogFull
+                        | LocalBmcError::Refused { .. }
+                        | LocalBmcError::Malformed { .. }
+                );
+                if is_final {
                     done.push(failure);
                 }
             }
