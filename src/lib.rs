@@ -5,7 +5,7 @@
 //! | layer | modules | what |
 //! |---|---|---|
 //! | L0 | [`types`] | newtypes and wire documents that everybody shares |
-//! | L1 | [`netdata`], [`netplan`], [`image`] writers | pure decisions: no clock, no randomness, no I/O |
+//! | L1 | [`netdata`], [`netplan`], [`ipam`], [`image`] writers | pure decisions: no clock, no randomness, no I/O |
 //! | L2 | [`bmc`], [`sys`] | ports: small traits in the field's words |
 //! | L3 | `bmc::redfish`, `bmc::ipmi`, `sys::*`, `image::serve` | adapters: one outside thing each |
 //! | L4 | [`agent`], `controller` | drivers: node side and management side, strangers to each other |
