@@ -5,9 +5,9 @@
 //! | layer | modules | what |
 //! |---|---|---|
 //! | L0 | [`types`] | newtypes and wire documents that everybody shares |
-//! | L1 | [`netdata`], [`netplan`], [`ipam`], [`image`] writers | pure decisions: no clock, no randomness, no I/O |
+//! | L1 | [`netdata`], [`netplan`], [`ipam`], [`provision`], [`image`] writers | pure decisions: no clock, no randomness, no I/O |
 //! | L2 | [`bmc`], [`sys`] | ports: small traits in the field's words |
-//! | L3 | `bmc::redfish`, `bmc::ipmi`, `sys::*`, `image::serve` | adapters: one outside thing each |
+//! | L3 | `bmc::redfish`, `bmc::ipmi`, `sys::*`, `image::serve`, `cluster`, `apiserver` | adapters: one outside thing each |
 //! | L4 | [`agent`], `controller` | drivers: node side and management side, strangers to each other |
 //! | L5 | `cli` | one file per noun of the command line |
 
@@ -17,10 +17,15 @@ pub mod image;
 pub mod ipam;
 pub mod netdata;
 pub mod netplan;
+pub mod provision;
 pub mod sys;
 pub mod types;
 
 #[cfg(feature = "management")]
+pub mod apiserver;
+#[cfg(feature = "management")]
 pub mod cli;
+#[cfg(feature = "management")]
+pub mod cluster;
 #[cfg(feature = "management")]
 pub mod controller;

@@ -2,5 +2,6 @@
 
 pub mod agent_api;
 pub mod authority;
+pub mod context;
 pub mod enrolment;
 pub mod inspect;
